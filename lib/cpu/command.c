@@ -301,6 +301,7 @@ static void launch_run(cpu_command *command) {
   }
   halo_free(command->launch.mems);
   halo_free(command->launch.arguments);
+  atomic_fetch_sub(&command->launch.program->kernels_held, 1);
   cpu_clReleaseProgram(command->launch.program);
 }
 
@@ -362,6 +363,7 @@ cl_int CL_API_CALL cpu_clEnqueueNDRangeKernel(cl_command_queue queue, cl_kernel 
   }
   command->launch.code = kernel->code;
   command->launch.program = kernel->program;
+  atomic_fetch_add(&kernel->program->kernels_held, 1); /* its code is needed until it has run */
   atomic_fetch_add(&kernel->program->references, 1);
   launch_take_arguments(command, kernel);
   return command_send(command, false);

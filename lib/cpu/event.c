@@ -60,8 +60,10 @@ cl_int CL_API_CALL cpu_clGetEventInfo(cl_event event, cl_event_info what, size_t
   switch (what) {
     case CL_EVENT_COMMAND_EXECUTION_STATUS:
       return cpu_answer(&status, sizeof status, room, out, size);
-    case CL_EVENT_COMMAND_QUEUE:
-      return cpu_answer(&event->queue, sizeof event->queue, room, out, size);
+    case CL_EVENT_COMMAND_QUEUE: { /* a user's event has none for OpenCL */
+      cl_command_queue queue = event->type == CL_COMMAND_USER ? NULL : event->queue;
+      return cpu_answer(&queue, sizeof queue, room, out, size);
+    }
     case CL_EVENT_COMMAND_TYPE:
       return cpu_answer(&event->type, sizeof event->type, room, out, size);
     case CL_EVENT_CONTEXT:

@@ -21,7 +21,7 @@
 
 extern char **environ;
 
-enum { FRONT_OLDEST = 15, FRONT_NEWEST = 40, FRONT_ARGUMENTS = 64 };
+enum { FRONT_OLDEST = 15, FRONT_NEWEST = 40, FRONT_ARGUMENTS = 64, FRONT_LOG = 1 << 16 };
 
 static pthread_mutex_t front_lock = PTHREAD_MUTEX_INITIALIZER;
 static int front_version; /* 0: not looked for yet, or not found */
@@ -113,14 +113,20 @@ static bool front_start(char *const *arguments, int in_and_out, int messages, pi
 double cpu_front_patience = 60;
 enum { FRONT_MOST = 10 }; /* times that in processor time: more than any text takes */
 
+static double front_now(void) {
+  struct timespec time;
+  clock_gettime(CLOCK_MONOTONIC, &time);
+  return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
+}
+
 typedef struct front_watch {
   pid_t child;
   double used; /* processor time, in seconds, when it was last seen to grow */
   double idle; /* seconds since */
 } front_watch;
 
-/* Notes that nothing came from the program for some seconds, in which this process ran. False, with why: it has been ended. A program
- * whose processor time the system does not tell is taken for one that sleeps. */
+/* Looks at the program's processor time. `seconds`: for how long nothing has come from it since it was last looked at. False, with why: it has been
+ * ended. A program whose processor time the system does not tell is taken for one that sleeps. */
 static bool front_goes_on(front_watch *watch, double seconds, halo_strbuf *log) {
   clockid_t clock;
   struct timespec time = {0};
@@ -170,12 +176,12 @@ static bool front_wait(front_watch *watch, halo_strbuf *log) {
   return false;
 }
 
-/* Takes what a program writes to the socket. False: it has closed it. */
-static bool front_take(int socket, halo_strbuf *out) {
+/* Takes what a program writes to the socket, and keeps so many bytes at most. False: it has closed it. */
+static bool front_take(int socket, halo_strbuf *out, size_t most) {
   char buffer[16384];
   ssize_t count = recv(socket, buffer, sizeof buffer, MSG_DONTWAIT);
   if (count < 0) return errno == EINTR || errno == EAGAIN;
-  halo_strbuf_append_n(out, buffer, (size_t)count);
+  if (out->length < most) halo_strbuf_append_n(out, buffer, (size_t)count);
   return count > 0;
 }
 
@@ -184,14 +190,19 @@ static bool front_talk(front_watch *watch, int work, const halo_strbuf *text, ha
                        int messages, halo_strbuf *log) {
   struct pollfd files[] = {{work, POLLIN | POLLOUT, 0}, {messages, POLLIN, 0}};
   size_t sent = 0;
+  double last = front_now();
   while (files[0].fd >= 0 || files[1].fd >= 0) {
     int ready_files = poll(files, 2, 1000);
     if (ready_files < 0 && errno != EINTR) return true;
     if (ready_files < 0) continue;
+    double now = front_now();
     if (ready_files > 0) watch->idle = 0;
-    if (ready_files == 0 && !front_goes_on(watch, 1, log)) {
-      front_ended(watch->child, &(int){0}, 0);
-      return false;
+    if (now - last >= 0.9) {
+      if (!front_goes_on(watch, ready_files > 0 ? 0 : now - last, log)) {
+        front_ended(watch->child, &(int){0}, 0);
+        return false;
+      }
+      last = now;
     }
     if (files[0].revents & POLLOUT) {
       ssize_t count =
@@ -202,8 +213,8 @@ static bool front_talk(front_watch *watch, int work, const halo_strbuf *text, ha
       if (over) files[0].events = POLLIN;
     }
     short ready = POLLIN | POLLHUP | POLLERR;
-    if ((files[0].revents & ready) && !front_take(work, made)) files[0].fd = -1;
-    if ((files[1].revents & ready) && !front_take(messages, log)) files[1].fd = -1;
+    if ((files[0].revents & ready) && !front_take(work, made, SIZE_MAX)) files[0].fd = -1;
+    if ((files[1].revents & ready) && !front_take(messages, log, FRONT_LOG)) files[1].fd = -1;
   }
   return true;
 }

@@ -126,6 +126,7 @@ static cl_event CL_API_CALL others_user_event(cl_context context, cl_int *code) 
   cl_command_queue queue = cpu_clCreateCommandQueue(context, context->device, 0, code);
   if (!queue) return NULL;
   cl_event event = cpu_event_create(queue, CL_COMMAND_USER);
+  atomic_store(&event->status, CL_SUBMITTED);
   cpu_clReleaseCommandQueue(queue); /* the event has a reference */
   return event;
 }
@@ -226,6 +227,50 @@ static cl_program CL_API_CALL others_built_in(cl_context context, cl_uint count,
 static cl_int CL_API_CALL others_no_command(void) { return CL_INVALID_OPERATION; }
 static void *CL_API_CALL others_no_object(void) { return NULL; }
 
+static cl_context CL_API_CALL
+others_context_from_type(const cl_context_properties *properties, cl_device_type type,
+                         void(CL_CALLBACK *notify)(const char *, const void *, size_t, void *),
+                         void *data, cl_int *code) {
+  cl_platform_id platform;
+  cl_device_id device;
+  cl_int found = cpu_clGetPlatformIDs(1, &platform, NULL);
+  if (found == CL_SUCCESS) found = cpu_clGetDeviceIDs(platform, type, 1, &device, NULL);
+  if (found == CL_SUCCESS) return cpu_clCreateContext(properties, 1, &device, notify, data, code);
+  if (code) *code = found;
+  return NULL;
+}
+
+static cl_mem others_no_image(cl_int *code) {
+  if (code) *code = CL_INVALID_OPERATION;
+  return NULL;
+}
+
+static cl_mem CL_API_CALL others_image_2d(cl_context context, cl_mem_flags flags,
+                                          const cl_image_format *format, size_t width,
+                                          size_t height, size_t pitch, void *data, cl_int *code) {
+  (void)context, (void)flags, (void)format, (void)width, (void)height, (void)pitch, (void)data;
+  return others_no_image(code);
+}
+
+static cl_mem CL_API_CALL others_image_3d(cl_context context, cl_mem_flags flags,
+                                          const cl_image_format *format, size_t width,
+                                          size_t height, size_t depth, size_t row, size_t slice,
+                                          void *data, cl_int *code) {
+  (void)context, (void)flags, (void)format, (void)width, (void)height, (void)depth, (void)row;
+  (void)slice, (void)data;
+  return others_no_image(code);
+}
+
+static void *CL_API_CALL others_map_image(cl_command_queue queue, cl_mem image, cl_bool blocks,
+                                          cl_map_flags flags, const size_t *origin,
+                                          const size_t *region, size_t *row, size_t *slice,
+                                          cl_uint count, const cl_event *waits, cl_event *event,
+                                          cl_int *code) {
+  (void)queue, (void)image, (void)blocks, (void)flags, (void)origin, (void)region, (void)row;
+  (void)slice, (void)count, (void)waits, (void)event;
+  return others_no_image(code);
+}
+
 /* Functions that give a code, whatever they take: callers remove arguments from the stack. */
 #define OTHERS_NO_COMMANDS(X)                                                                      \
   X(clSetCommandQueueProperty)                                                                     \
@@ -260,12 +305,21 @@ static void *CL_API_CALL others_no_object(void) { return NULL; }
   X(clSetDefaultDeviceCommandQueue)                                                                \
   X(clSetProgramReleaseCallback)                                                                   \
   X(clSetProgramSpecializationConstant)                                                            \
-  X(clSetContextDestructorCallback)
+  X(clSetContextDestructorCallback)                                                                \
+  X(clRetainSampler)                                                                               \
+  X(clReleaseSampler)                                                                              \
+  X(clGetSamplerInfo)                                                                              \
+  X(clUnloadCompiler)                                                                              \
+  X(clEnqueueAcquireEGLObjectsKHR)                                                                 \
+  X(clEnqueueReleaseEGLObjectsKHR)                                                                 \
+  X(clGetPipeInfo)                                                                                 \
+  X(clCreateSubDevicesEXT)                                                                         \
+  X(clRetainDeviceEXT)                                                                             \
+  X(clReleaseDeviceEXT)                                                                            \
+  X(clGetGLContextInfoKHR)
 
-/* Functions that give an object; only newer versions of OpenCL have them, or OpenGL. */
+/* Functions that give an object, of newer versions of OpenCL or for OpenGL: NULL, without a code. */
 #define OTHERS_NO_OBJECTS(X)                                                                       \
-  X(clCreateImage2D)                                                                               \
-  X(clCreateImage3D)                                                                               \
   X(clCreateImageWithProperties)                                                                   \
   X(clCreatePipe)                                                                                  \
   X(clCreateSamplerWithProperties)                                                                 \
@@ -276,7 +330,10 @@ static void *CL_API_CALL others_no_object(void) { return NULL; }
   X(clCreateFromGLTexture2D)                                                                       \
   X(clCreateFromGLTexture3D)                                                                       \
   X(clCreateFromGLRenderbuffer)                                                                    \
-  X(clEnqueueMapImage)                                                                             \
+  X(clCreateFromEGLImageKHR)                                                                       \
+  X(clCreateEventFromEGLSyncKHR)                                                                   \
+  X(clGetExtensionFunctionAddress)                                                                 \
+  X(clCreateEventFromGLsyncKHR)                                                                    \
   X(clGetExtensionFunctionAddressForPlatform)
 
 void cpu_others_fill(struct _cl_icd_dispatch *out) {
@@ -286,6 +343,10 @@ void cpu_others_fill(struct _cl_icd_dispatch *out) {
 #define OTHERS_ROW(name) *(void **)&out->name = (void *)others_no_object;
   OTHERS_NO_OBJECTS(OTHERS_ROW)
 #undef OTHERS_ROW
+  out->clCreateContextFromType = others_context_from_type;
+  out->clCreateImage2D = others_image_2d;
+  out->clCreateImage3D = others_image_3d;
+  out->clEnqueueMapImage = others_map_image;
   out->clRetainContext = others_retain_context;
   out->clRetainCommandQueue = others_retain_queue;
   out->clRetainMemObject = others_retain_mem;

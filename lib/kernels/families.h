@@ -60,6 +60,7 @@ void halo_loop_launch_spans(const halo_lowering *l, halo_launch *launch, const h
 /* kernels/loop/short.c: whole rows of a short last dimension. */
 typedef struct halo_loop_short {
   int64_t rows, length; /* the elements of a row */
+  bool moves;           /* more than vectors are made of, and only put in other places */
 } halo_loop_short;
 /* Whether the results of a fused computation are better computed so: on CPUs, where the elements of a row differ in
  * what they do. */

@@ -284,8 +284,13 @@ static halo_status select_all(bool drivers, select_list *list) {
   bool has_pocl = false;
   HALO_TRY(halo_cl_process_check());
   halo_cl_process_begin();
-  HALO_TRY(halo_cl_api_open(drivers));
+  /* Drivers that are opened add platforms: not between the two questions of another thread. */
   pthread_mutex_lock(&select_lock);
+  halo_status status = halo_cl_api_open(drivers);
+  if (status != HALO_OK) {
+    pthread_mutex_unlock(&select_lock);
+    return status;
+  }
   cl_int code = halo_cl.clGetPlatformIDs(0, NULL, &count);
   if (code == CL_SUCCESS && count) {
     cl_platform_id *platforms = halo_alloc(sizeof *platforms * count);

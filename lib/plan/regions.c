@@ -127,6 +127,14 @@ static halo_status region_explain(const region_sum *sum, const char *name) {
   double cost;
   halo_strbuf_printf(explain, "%s: region of %d step%s\n", name, sum->price.steps,
                      halo_plural(sum->price.steps));
+  const char *why = NULL;
+  if (!region_kernel_supports(&l,
+                              &why)) { /* whatever the user's list says: there is no other way */
+    halo_strbuf_printf(explain,
+                       "    kernel     no: %s\n    steps      %.3g us\n    -> region:steps\n", why,
+                       region_steps_cost(&l) * 1e6);
+    return HALO_OK;
+  }
   HALO_TRY(halo_kernels_choose(&l, lower_family_region.name, region_implementations, explain, &best,
                                &cost));
   halo_strbuf_printf(explain, "    -> region:%s\n", best->name);

@@ -539,6 +539,7 @@ START_TEST(regions_and_bundles_compete) {
       {GOLDEN_DIR "/swap_loop.hlo", "-region:steps", "steps      excluded by", "-> region:steps"},
       {GOLDEN_DIR "/swap_loop.hlo", "-region:kernel", "", "-> region:"},
       {GOLDEN_DIR "/swap_loop.hlo", "region:steps", "", "-> region:"},
+      {GOLDEN_DIR "/region.hlo", "-region:steps", "kernel     no", NULL},
       {GOLDEN_DIR "/dead_counter.hlo", NULL, "-> region:steps", "-> region:kernel"},
       {GOLDEN_DIR "/bundle.hlo", "region:steps", "-> bundle:kernel", "-> bundle:steps"},
       {GOLDEN_DIR "/bundle.hlo", "region:steps,bundle:steps", "loop", "-> bundle:"},
@@ -654,6 +655,30 @@ START_TEST(short_loops_in_regions) {
     halo_strbuf_deinit(&loop);
     halo_executable_release(e);
     halo_strbuf_deinit(&text);
+  }
+  halo_client_release(client);
+}
+END_TEST
+
+/* Rows that are only put together are written one after the other; batches of small products are vectors whatever their size. */
+START_TEST(short_rows_and_vectors) {
+  static const char stack[] =
+      "HloModule m\nENTRY e { x = f32[3000,1] parameter(0) y = f32[3000,11] parameter(1) "
+      "ROOT c = f32[3000,12] concatenate(y, x), dimensions={1} }";
+  static const char products[] =
+      "HloModule m\nENTRY e { x = f32[4000,3,3] parameter(0) y = f32[4000,3,3] parameter(1) "
+      "ROOT c = f32[4000,3,3] dot(x, y), lhs_batch_dims={0}, rhs_batch_dims={0}, "
+      "lhs_contracting_dims={2}, rhs_contracting_dims={1} }";
+  static const struct {
+    const char *text, *said; /* before the loop over rows */
+  } cases[] = {{stack, "  H_ROLLED\n  for (long "},
+               {products, "  H_SIDE_BY_SIDE(16)\n  for (long "}};
+  halo_client *client = run_client(DEVICE("cpu-two-cores"));
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    halo_executable *e = run_compile(client, cases[i].text);
+    const char *source = halo_executable_report(e, HALO_REPORT_SOURCE);
+    ck_assert_msg(strstr(source, cases[i].said) != NULL, "%s", source);
+    halo_executable_release(e);
   }
   halo_client_release(client);
 }
@@ -787,6 +812,7 @@ int main(void) {
   tcase_add_test(copies, kept_memory);
   tcase_add_test(copies, items_with_arrays_follow_each_other);
   tcase_add_test(copies, short_loops_in_regions);
+  tcase_add_test(copies, short_rows_and_vectors);
   tcase_add_test(copies, chains_wake_nobody);
   tcase_add_test(copies, copies_keep_values);
   TCase *cases[] = {golden, assign, copies};

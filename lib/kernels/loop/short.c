@@ -111,7 +111,8 @@ bool halo_loop_find_short(const halo_lowering *l, halo_loop_short *s) {
   s->rows = halo_shape_element_count(shape) / s->length;
   if (s->rows < SHORT_LEAST) return false;
   bool product = l->hero && l->hero->opcode == HALO_OP_DOT;
-  if (!product && s->length > SHORT_VECTORS && !short_moves(body)) return false;
+  s->moves = !product && s->length > SHORT_VECTORS;
+  if (s->moves && !short_moves(body)) return false;
   bool differs = false;
   for (int32_t i = 0; i < body->instrs.count; i++) {
     const halo_instr *instr = body->instrs.data[i];
@@ -147,7 +148,7 @@ void halo_loop_emit_short(const halo_lowering *l, halo_emitter *e, const halo_lo
     end = halo_arena_printf(l->arena, "min(%s, %lldL)", end, (long long)s->rows);
   }
   halo_emit_line(e, "const long end = %s;", end);
-  if (short_moves(l->computation) && s->length > SHORT_VECTORS) {
+  if (s->moves) {
     halo_sections_add(&e->sections, "rolled");
     halo_emit_line(e, "H_ROLLED");
   } else {
