@@ -10,7 +10,7 @@ typedef struct install_commands {
 } install_commands;
 
 /* On Debian 12 and Ubuntu 22.04 the package clang is clang-14. */
-#define INSTALL_CLANG_DEBIAN "sudo apt install clang   # clang-15 on Debian 12 and Ubuntu 22.04"
+#define INSTALL_CLANG_DEBIAN "sudo apt install clang-15 || sudo apt install clang"
 
 static const install_commands install_table[] = {
     [DOCTOR_DEBIAN] =

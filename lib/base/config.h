@@ -112,8 +112,8 @@ const char *halo_config_drivers_dir(void);
 /* $OCL_ICD_FILENAMES, the drivers that ICD loaders open beside these, or NULL. */
 const char *halo_config_more_drivers(void);
 /* Tells PoCL, by $POCL_CACHE_DIR where that is not set, to keep its programs in a folder in $HALO_CACHE_DIR, unless that
- * can neither be written to nor be made (PoCL would offer no device), or is not to be trusted (base/folder.h). For the time before OpenCL is first used: PoCL looks
- * once, and other threads may not like what sets variables. */
+ * can neither be written to nor be made (PoCL would offer no device), or is not to be trusted (base/folder.h). For the time before drivers are
+ * opened: PoCL looks once. It changes the environment, which other threads of the process must not read meanwhile. */
 void halo_config_share_cache_dir(void);
 
 #endif

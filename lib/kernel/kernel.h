@@ -48,9 +48,8 @@ void halo_text_render(halo_strbuf *out, const char *text, size_t length, halo_ke
 typedef struct halo_grid {
   uint32_t dims;              /* 1 to 3 */
   size_t global[3], local[3]; /* work items along each dimension, of all and of a group */
-  size_t
-      items; /* along the first one, of which those from here on do nothing; 0: all do something */
-  bool any_local; /* groups of any size will do: their work items share nothing */
+  size_t items;               /* along the first dimension, that do something; 0: all do */
+  bool any_local;             /* groups of any size will do: their work items share nothing */
 } halo_grid;
 
 /* So many work items, or a few more that do nothing, in groups of `local`. */

@@ -274,7 +274,7 @@ static void scatter_emit_apply(halo_emitter *e, emit_frame *frame, const scatter
   scatter_digits(e, v->batch, v->batch_rank, true, halo_emit_counter(e, "group", v->groups), batch);
   scatter_digits(e, v->batch, v->batch_rank, false, halo_emit_counter(e, "step", v->steps), batch);
   scatter_emit_starts(e, frame, v, parts, batch, starts);
-  /* One element after the other: updates of one place follow one another, and a vector reads late what one with holes wrote. */
+  /* One element after the other: updates of one place follow one another, and a masked store delays the next load. */
   bool holes = v->strip < SCATTER_VECTOR && (v->strip & (v->strip - 1)) != 0;
   if (holes) halo_emit_line(e, "#pragma unroll");
   halo_emit_loop(e, halo_arena_printf(e->arena, "for (%s w = first; w < end; ++w)", itype));

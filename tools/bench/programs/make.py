@@ -49,14 +49,20 @@ def merge(group):
 
 
 def main(wanted):
+    functions = {p.function for p in catalogue.load()}
+    for name in wanted:
+        if not any(name in function for function in functions):
+            raise SystemExit(f"{name}: no function of that name; sizes of a function are made together")
     for function, programs in itertools.groupby(catalogue.load(), lambda p: p.function):
         if wanted and not any(name in function for name in wanted):
             continue
-        for old in HLO.glob(f"{function}.*"):
-            old.unlink()
-        for name, text in files(list(programs)).items():
+        made = files(list(programs))
+        for name, text in made.items():
             if len(text) > LARGEST:
                 raise SystemExit(f"{name}: {len(text)} bytes are too many to keep")
+        for old in HLO.glob(f"{function}.*"):
+            old.unlink()
+        for name, text in made.items():
             (HLO / name).write_text(text)
             print(f"{name}: {len(text)} bytes", flush=True)
 
