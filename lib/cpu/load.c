@@ -149,22 +149,24 @@ static const char *load_relocate(const load_object *o, char *image, const Elf64_
     char *place = image + o->at[list->sh_info] + r->r_offset;
     char *slot = image + o->slots + number * LOAD_SLOT, *to;
     memcpy(&to, slot, sizeof to);
-    int64_t value;
+    /* Without signs: what a damaged file adds may be anything. */
+    const uint64_t here = (uint64_t)(uintptr_t)place, add = (uint64_t)r->r_addend;
+    uint64_t target = (uint64_t)(uintptr_t)to;
     switch (ELF64_R_TYPE(r->r_info)) {
       case R_X86_64_64:
-        value = (int64_t)(intptr_t)to + r->r_addend;
-        memcpy(place, &value, sizeof value);
+        target += add;
+        memcpy(place, &target, sizeof target);
         continue;
       case R_X86_64_PLT32:
-        if (o->symbols[number].st_shndx == SHN_UNDEF) to = slot + 8;
-        value = (int64_t)((intptr_t)to - (intptr_t)place) + r->r_addend;
+        if (o->symbols[number].st_shndx == SHN_UNDEF) target = (uint64_t)(uintptr_t)(slot + 8);
         break;
-      case R_X86_64_PC32: value = (int64_t)((intptr_t)to - (intptr_t)place) + r->r_addend; break;
+      case R_X86_64_PC32: break;
       case R_X86_64_GOTPCREL:
       case R_X86_64_GOTPCRELX:
-      case R_X86_64_REX_GOTPCRELX: value = slot + r->r_addend - place; break;
+      case R_X86_64_REX_GOTPCRELX: target = (uint64_t)(uintptr_t)slot; break;
       default: return "a relocation of a kind that is not known";
     }
+    int64_t value = (int64_t)(target + add - here);
     int32_t narrow = (int32_t)value;
     if (narrow != value) return "a relocation that reaches too far";
     memcpy(place, &narrow, sizeof narrow);
