@@ -10,6 +10,12 @@
 #include <CL/cl_icd.h>
 #include <string.h>
 
+/* No object, and why. */
+static void *others_refuse(cl_int *code, cl_int why) {
+  if (code) *code = why;
+  return NULL;
+}
+
 /* ---- References ---- */
 
 static cl_int CL_API_CALL others_retain_context(cl_context context) {
@@ -106,8 +112,7 @@ static cl_command_queue CL_API_CALL others_create_queue(cl_context context, cl_d
     if (*list == CL_QUEUE_PROPERTIES) {
       properties = list[1];
     } else {
-      if (code) *code = CL_INVALID_VALUE;
-      return NULL;
+      return others_refuse(code, CL_INVALID_VALUE);
     }
   }
   return cpu_clCreateCommandQueue(context, id, properties, code);
@@ -117,8 +122,7 @@ static cl_mem CL_API_CALL others_create_buffer(cl_context context, const cl_mem_
                                                cl_mem_flags flags, size_t size, void *host,
                                                cl_int *code) {
   if (!list || !*list) return cpu_clCreateBuffer(context, flags, size, host, code);
-  if (code) *code = CL_INVALID_PROPERTY;
-  return NULL;
+  return others_refuse(code, CL_INVALID_PROPERTY);
 }
 
 /* A queue of its own takes the place of the command's that it stands for. */
@@ -177,16 +181,14 @@ static cl_mem CL_API_CALL others_sub_buffer(cl_mem mem, cl_mem_flags flags,
                                             cl_buffer_create_type type, const void *about,
                                             cl_int *code) {
   (void)mem, (void)flags, (void)type, (void)about;
-  if (code) *code = CL_INVALID_OPERATION;
-  return NULL;
+  return others_refuse(code, CL_INVALID_OPERATION);
 }
 
 static cl_mem CL_API_CALL others_image(cl_context context, cl_mem_flags flags,
                                        const cl_image_format *format, const cl_image_desc *about,
                                        void *host, cl_int *code) {
   (void)context, (void)flags, (void)format, (void)about, (void)host;
-  if (code) *code = CL_INVALID_OPERATION;
-  return NULL;
+  return others_refuse(code, CL_INVALID_OPERATION);
 }
 
 static cl_int CL_API_CALL others_image_formats(cl_context context, cl_mem_flags flags,
@@ -201,8 +203,7 @@ static cl_sampler CL_API_CALL others_sampler(cl_context context, cl_bool normali
                                              cl_addressing_mode addressing, cl_filter_mode filter,
                                              cl_int *code) {
   (void)context, (void)normalized, (void)addressing, (void)filter;
-  if (code) *code = CL_INVALID_OPERATION;
-  return NULL;
+  return others_refuse(code, CL_INVALID_OPERATION);
 }
 
 static cl_program CL_API_CALL others_link(cl_context context, cl_uint count,
@@ -212,16 +213,14 @@ static cl_program CL_API_CALL others_link(cl_context context, cl_uint count,
                                           cl_int *code) {
   (void)context, (void)count, (void)ids, (void)options, (void)program_count, (void)programs;
   (void)notify, (void)data;
-  if (code) *code = CL_INVALID_OPERATION;
-  return NULL;
+  return others_refuse(code, CL_INVALID_OPERATION);
 }
 
 static cl_program CL_API_CALL others_built_in(cl_context context, cl_uint count,
                                               const cl_device_id *ids, const char *names,
                                               cl_int *code) {
   (void)context, (void)count, (void)ids, (void)names;
-  if (code) *code = CL_INVALID_VALUE;
-  return NULL;
+  return others_refuse(code, CL_INVALID_VALUE);
 }
 
 static cl_int CL_API_CALL others_no_command(void) { return CL_INVALID_OPERATION; }
@@ -236,20 +235,14 @@ others_context_from_type(const cl_context_properties *properties, cl_device_type
   cl_int found = cpu_clGetPlatformIDs(1, &platform, NULL);
   if (found == CL_SUCCESS) found = cpu_clGetDeviceIDs(platform, type, 1, &device, NULL);
   if (found == CL_SUCCESS) return cpu_clCreateContext(properties, 1, &device, notify, data, code);
-  if (code) *code = found;
-  return NULL;
-}
-
-static cl_mem others_no_image(cl_int *code) {
-  if (code) *code = CL_INVALID_OPERATION;
-  return NULL;
+  return others_refuse(code, found);
 }
 
 static cl_mem CL_API_CALL others_image_2d(cl_context context, cl_mem_flags flags,
                                           const cl_image_format *format, size_t width,
                                           size_t height, size_t pitch, void *data, cl_int *code) {
   (void)context, (void)flags, (void)format, (void)width, (void)height, (void)pitch, (void)data;
-  return others_no_image(code);
+  return others_refuse(code, CL_INVALID_OPERATION);
 }
 
 static cl_mem CL_API_CALL others_image_3d(cl_context context, cl_mem_flags flags,
@@ -258,7 +251,7 @@ static cl_mem CL_API_CALL others_image_3d(cl_context context, cl_mem_flags flags
                                           void *data, cl_int *code) {
   (void)context, (void)flags, (void)format, (void)width, (void)height, (void)depth, (void)row;
   (void)slice, (void)data;
-  return others_no_image(code);
+  return others_refuse(code, CL_INVALID_OPERATION);
 }
 
 static void *CL_API_CALL others_map_image(cl_command_queue queue, cl_mem image, cl_bool blocks,
@@ -268,7 +261,7 @@ static void *CL_API_CALL others_map_image(cl_command_queue queue, cl_mem image, 
                                           cl_int *code) {
   (void)queue, (void)image, (void)blocks, (void)flags, (void)origin, (void)region, (void)row;
   (void)slice, (void)count, (void)waits, (void)event;
-  return others_no_image(code);
+  return others_refuse(code, CL_INVALID_OPERATION);
 }
 
 /* Functions that give a code, whatever they take: callers remove arguments from the stack. */

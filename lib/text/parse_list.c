@@ -52,94 +52,97 @@ static void list_keep_ints(halo_text_parser *p, list_ints *from, halo_attr *attr
   halo_vec_deinit(from);
 }
 
-static halo_status list_read_ints(halo_text_parser *p, const char *what, list_ints *out) {
-  HALO_TRY(halo_text_expect(p, '{', "'{' to open a list of numbers"));
+/* A list in braces: how its opening brace, an element, and what follows an element are called when they are missing. */
+typedef struct list_form {
+  const char *open, *element, *behind;
+  halo_status (*take)(halo_text_parser *p, const char *element, list_ints *out);
+} list_form;
+
+static halo_status list_read(halo_text_parser *p, const list_form *form, list_ints *out) {
+  HALO_TRY(halo_text_expect(p, '{', form->open));
   while (p->tok.kind != '}') {
-    int64_t value;
-    HALO_TRY(halo_text_int(p, what, &value));
-    halo_vec_push(out, value);
-    HALO_TRY(halo_text_separator(p, '}', "',' or '}' after a number"));
+    HALO_TRY(form->take(p, form->element, out));
+    HALO_TRY(halo_text_separator(p, '}', form->behind));
   }
   halo_text_advance(p);
+  return HALO_OK;
+}
+
+static halo_status list_take_int(halo_text_parser *p, const char *element, list_ints *out) {
+  int64_t value;
+  HALO_TRY(halo_text_int(p, element, &value));
+  halo_vec_push(out, value);
   return HALO_OK;
 }
 
 halo_status halo_text_ints(halo_text_parser *p, const char *what, halo_attr *attr) {
   list_ints ints = {0};
-  halo_status status = list_read_ints(p, what, &ints);
+  const list_form form = {"'{' to open a list of numbers", what, "',' or '}' after a number",
+                          list_take_int};
+  halo_status status = list_read(p, &form, &ints);
   list_keep_ints(p, &ints, attr);
   return status;
 }
 
-/* Takes "{[0:4], [1:9:2]}" as triples. */
-static halo_status list_read_slices(halo_text_parser *p, list_ints *out) {
-  HALO_TRY(halo_text_expect(p, '{', "'{' to open the slices"));
-  while (p->tok.kind != '}') {
-    int64_t start, limit, stride = 1;
-    HALO_TRY(halo_text_expect(p, '[', "a slice such as [0:4] or [1:9:2]"));
-    HALO_TRY(halo_text_int(p, "the slice's start", &start));
-    HALO_TRY(halo_text_expect(p, ':', "':' after the slice's start"));
-    HALO_TRY(halo_text_int(p, "the slice's limit", &limit));
-    if (halo_text_accept(p, ':')) HALO_TRY(halo_text_int(p, "the slice's stride", &stride));
-    HALO_TRY(halo_text_expect(p, ']', "']' after the slice"));
-    halo_vec_push(out, start);
-    halo_vec_push(out, limit);
-    halo_vec_push(out, stride);
-    HALO_TRY(halo_text_separator(p, '}', "',' or '}' after a slice"));
-  }
-  halo_text_advance(p);
+/* Takes "[0:4]" or "[1:9:2]" as a triple. */
+static halo_status list_take_slice(halo_text_parser *p, const char *element, list_ints *out) {
+  int64_t start, limit, stride = 1;
+  HALO_TRY(halo_text_expect(p, '[', element));
+  HALO_TRY(halo_text_int(p, "the slice's start", &start));
+  HALO_TRY(halo_text_expect(p, ':', "':' after the slice's start"));
+  HALO_TRY(halo_text_int(p, "the slice's limit", &limit));
+  if (halo_text_accept(p, ':')) HALO_TRY(halo_text_int(p, "the slice's stride", &stride));
+  HALO_TRY(halo_text_expect(p, ']', "']' after the slice"));
+  halo_vec_push(out, start);
+  halo_vec_push(out, limit);
+  halo_vec_push(out, stride);
   return HALO_OK;
 }
 
-/* Takes "{{0,1},{1,2}}". */
-static halo_status list_read_pairs(halo_text_parser *p, list_ints *out) {
-  HALO_TRY(halo_text_expect(p, '{', "'{' to open the pairs"));
-  while (p->tok.kind != '}') {
-    int64_t first, second;
-    HALO_TRY(halo_text_expect(p, '{', "a pair such as {0,1}"));
-    HALO_TRY(halo_text_int(p, "the pair's first number", &first));
-    HALO_TRY(halo_text_expect(p, ',', "',' in the pair"));
-    HALO_TRY(halo_text_int(p, "the pair's second number", &second));
-    HALO_TRY(halo_text_expect(p, '}', "'}' after the pair"));
-    halo_vec_push(out, first);
-    halo_vec_push(out, second);
-    HALO_TRY(halo_text_separator(p, '}', "',' or '}' after a pair"));
-  }
-  halo_text_advance(p);
+/* Takes "{0,1}". */
+static halo_status list_take_pair(halo_text_parser *p, const char *element, list_ints *out) {
+  int64_t first, second;
+  HALO_TRY(halo_text_expect(p, '{', element));
+  HALO_TRY(halo_text_int(p, "the pair's first number", &first));
+  HALO_TRY(halo_text_expect(p, ',', "',' in the pair"));
+  HALO_TRY(halo_text_int(p, "the pair's second number", &second));
+  HALO_TRY(halo_text_expect(p, '}', "'}' after the pair"));
+  halo_vec_push(out, first);
+  halo_vec_push(out, second);
   return HALO_OK;
 }
 
-/* Takes "{true,false}". */
-static halo_status list_read_bools(halo_text_parser *p, list_ints *out) {
-  HALO_TRY(halo_text_expect(p, '{', "'{' to open a list of true and false"));
-  while (p->tok.kind != '}') {
-    bool value;
-    HALO_TRY(halo_text_bool(p, "true or false", &value));
-    halo_vec_push(out, value);
-    HALO_TRY(halo_text_separator(p, '}', "',' or '}' after true or false"));
-  }
-  halo_text_advance(p);
+static halo_status list_take_bool(halo_text_parser *p, const char *element, list_ints *out) {
+  bool value;
+  HALO_TRY(halo_text_bool(p, element, &value));
+  halo_vec_push(out, value);
   return HALO_OK;
 }
 
-static halo_status list_read_precisions(halo_text_parser *p, list_ints *out) {
-  HALO_TRY(halo_text_expect(p, '{', "'{' to open the precisions"));
-  while (p->tok.kind != '}') {
-    int64_t value;
-    HALO_TRY(halo_text_enum(p, halo_precision_names, true, &value));
-    halo_vec_push(out, value);
-    HALO_TRY(halo_text_separator(p, '}', "',' or '}' after a precision"));
-  }
-  halo_text_advance(p);
+static halo_status list_take_precision(halo_text_parser *p, const char *element, list_ints *out) {
+  int64_t value;
+  (void)element; /* the message lists the names */
+  HALO_TRY(halo_text_enum(p, halo_precision_names, true, &value));
+  halo_vec_push(out, value);
   return HALO_OK;
 }
 
 halo_status halo_text_list(halo_text_parser *p, halo_attr_kind kind, halo_attr *attr) {
+  static const list_form slices = {"'{' to open the slices", "a slice such as [0:4] or [1:9:2]",
+                                   "',' or '}' after a slice", list_take_slice};
+  static const list_form pairs = {"'{' to open the pairs", "a pair such as {0,1}",
+                                  "',' or '}' after a pair", list_take_pair};
+  static const list_form bools = {"'{' to open a list of true and false", "true or false",
+                                  "',' or '}' after true or false", list_take_bool};
+  static const list_form precisions = {"'{' to open the precisions", NULL,
+                                       "',' or '}' after a precision", list_take_precision};
   list_ints ints = {0};
-  halo_status status = kind == HALO_KIND_SLICES  ? list_read_slices(p, &ints)
-                       : kind == HALO_KIND_PAIRS ? list_read_pairs(p, &ints)
-                       : kind == HALO_KIND_BOOLS ? list_read_bools(p, &ints)
-                                                 : list_read_precisions(p, &ints);
+  halo_status status = list_read(p,
+                                 kind == HALO_KIND_SLICES  ? &slices
+                                 : kind == HALO_KIND_PAIRS ? &pairs
+                                 : kind == HALO_KIND_BOOLS ? &bools
+                                                           : &precisions,
+                                 &ints);
   list_keep_ints(p, &ints, attr);
   return status;
 }
