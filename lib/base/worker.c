@@ -43,6 +43,16 @@ static worker_job *worker_take(void) {
   return job;
 }
 
+bool halo_thread_start(void *(*main)(void *data), void *data) {
+  pthread_attr_t attributes;
+  pthread_t thread;
+  pthread_attr_init(&attributes);
+  pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
+  bool started = pthread_create(&thread, &attributes, main, data) == 0;
+  pthread_attr_destroy(&attributes);
+  return started;
+}
+
 static void *worker_main(void *first) {
   for (worker_job *job = first; job;) {
     job->work(job->data);
@@ -52,16 +62,6 @@ static void *worker_main(void *first) {
     pthread_mutex_unlock(&worker_lock);
   }
   return NULL;
-}
-
-static bool worker_start(worker_job *job) {
-  pthread_attr_t attributes;
-  pthread_t thread;
-  pthread_attr_init(&attributes);
-  pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
-  bool started = pthread_create(&thread, &attributes, worker_main, job) == 0;
-  pthread_attr_destroy(&attributes);
-  return started;
 }
 
 void halo_worker_run(void (*work)(void *data), void *data) {
@@ -76,7 +76,7 @@ void halo_worker_run(void (*work)(void *data), void *data) {
     pthread_cond_signal(&worker_wake);
   }
   pthread_mutex_unlock(&worker_lock);
-  if (take_idle || worker_start(job)) return;
+  if (take_idle || halo_thread_start(worker_main, job)) return;
   halo_free(job);
   work(data);
 }

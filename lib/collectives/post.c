@@ -4,6 +4,7 @@
 
 #include "base/clock.h"
 #include "base/memory.h"
+#include "base/worker.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -457,13 +458,7 @@ void post_watch(halo_world *world) {
   world->watched |= start;
   pthread_mutex_unlock(&world->office->lock);
   if (!start) return;
-  pthread_attr_t attributes;
-  pthread_t thread;
-  pthread_attr_init(&attributes);
-  pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
-  bool started = pthread_create(&thread, &attributes, post_take_all, world) == 0;
-  pthread_attr_destroy(&attributes);
-  if (started) return;
+  if (halo_thread_start(post_take_all, world)) return;
   /* Whoever looks for messages of his own takes these as well. */
   pthread_mutex_lock(&world->office->lock);
   world->watched = false;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* cpu/pool.c: threads among which a launch's work items are shared out. */
+#include "base/worker.h"
 #include "cpu/objects.h"
 
 #include <sched.h>
@@ -92,14 +93,7 @@ static void *pool_serve(void *unused) {
 
 /* The lock is held. */
 static void pool_start_threads(int wanted) {
-  pthread_attr_t attributes;
-  pthread_attr_init(&attributes);
-  pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
-  pthread_t thread;
-  while (pool_threads < wanted && pthread_create(&thread, &attributes, pool_serve, NULL) == 0) {
-    pool_threads++;
-  }
-  pthread_attr_destroy(&attributes);
+  while (pool_threads < wanted && halo_thread_start(pool_serve, NULL)) pool_threads++;
 }
 
 static void pool_share(cl_uint units, pool_job *job) {
