@@ -111,6 +111,8 @@ for name in sys.argv[3:]:
     text, head = "".join(f"{line}\n" for line in lines_of(path)), ""
     if text.startswith(HEAD):
         end = text.index("\n#endif\n") + len("\n#endif\n")
+        if re.search(r"get_group_id\([12]\)", text):
+            sys.exit(f"{name}: a launch may be cut along y and z, where only get_global_id counts the groups before the cut")
         head, text = text[:end], with_holes(text[end:], holes)
     else:
         cut(path.stem, text)

@@ -80,6 +80,35 @@ static void kernel_watch(halo_cl_device *device, cl_event event) {
   }
 }
 
+static cl_int kernel_enqueue(halo_run *run, const halo_step *step, const kernel_state *state,
+                             const halo_grid_part *part, cl_event *event) {
+  const size_t *from = part->offset;
+  const size_t *offset = from[0] || from[1] || from[2] ? from : NULL;
+  cl_int code = halo_cl.clEnqueueNDRangeKernel(run->queue, state->handle, step->grid.dims, offset,
+                                               part->global, state->local, 0, NULL, event);
+  if (code != CL_MEM_OBJECT_ALLOCATION_FAILURE && code != CL_OUT_OF_RESOURCES) return code;
+  /* OpenCL may allocate only now; what the cache holds may be what is missing. */
+  halo_cl_memory_trim(run->program->device);
+  return halo_cl.clEnqueueNDRangeKernel(run->queue, state->handle, step->grid.dims, offset,
+                                        part->global, state->local, 0, NULL, event);
+}
+
+/* Queues the launch in as many parts as the device's limit of groups makes of it: nearly always one. The event is that of the
+ * last one. */
+static cl_int kernel_enqueue_parts(halo_run *run, const halo_step *step, const kernel_state *state,
+                                   cl_event *event) {
+  const uint64_t *most = run->program->device->caps.max_groups;
+  halo_grid_part next = {0};
+  bool more = halo_grid_next(&step->grid, state->local, most, &next);
+  cl_int code = CL_SUCCESS;
+  while (more && code == CL_SUCCESS) {
+    halo_grid_part part = next;
+    more = halo_grid_next(&step->grid, state->local, most, &next);
+    code = kernel_enqueue(run, step, state, &part, more ? NULL : event);
+  }
+  return code;
+}
+
 static halo_status kernel_start(halo_run *run, const halo_step *step, void *data) {
   halo_cl_device *device = run->program->device;
   kernel_state *state = data;
@@ -89,15 +118,7 @@ static halo_status kernel_start(halo_run *run, const halo_step *step, void *data
   if (compiles) event = &storage;
   if (compiles) HALO_TRY(halo_cl_check_compiler(device));
   state->was_launched = true;
-  cl_int code = halo_cl.clEnqueueNDRangeKernel(run->queue, state->handle, step->grid.dims, NULL,
-                                               step->grid.global, state->local, 0, NULL, event);
-  if (code == CL_MEM_OBJECT_ALLOCATION_FAILURE || code == CL_OUT_OF_RESOURCES) {
-    /* OpenCL may allocate only now; what the cache holds may be what is missing. */
-    halo_cl_memory_trim(device);
-    code = halo_cl.clEnqueueNDRangeKernel(run->queue, state->handle, step->grid.dims, NULL,
-                                          step->grid.global, state->local, 0, NULL, event);
-  }
-  HALO_TRY(halo_cl_check(code, step->label));
+  HALO_TRY(halo_cl_check(kernel_enqueue_parts(run, step, state, event), step->label));
   if (compiles) kernel_watch(device, storage);
   halo_run_queued(run, step, &storage);
   return HALO_OK;

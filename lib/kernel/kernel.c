@@ -71,6 +71,22 @@ bool halo_grid_is_apart(const halo_grid *grid) {
   return apart;
 }
 
+bool halo_grid_next(const halo_grid *grid, const size_t local[3], const uint64_t most[3],
+                    halo_grid_part *part) {
+  bool first = part->global[0] == 0, carry = !first;
+  for (uint32_t d = 0; d < 3; d++) {
+    size_t all = d < grid->dims ? grid->global[d] : 1;
+    bool cut = d < grid->dims && (d > 0 || grid->any_x) && most[d] && all / local[d] > most[d];
+    size_t step = cut ? most[d] * local[d] : all;
+    if (carry) part->offset[d] += part->global[d];
+    carry = carry && part->offset[d] == all;
+    if (carry) part->offset[d] = 0;
+    size_t left = all - part->offset[d];
+    part->global[d] = left < step ? left : step;
+  }
+  return !carry;
+}
+
 /* ---- Kernels ---- */
 
 void halo_kernel_declare(halo_strbuf *out, const halo_kernel_param *params, int32_t count) {
@@ -114,6 +130,9 @@ const halo_kernel *halo_kernel_make(halo_arena *arena, const halo_kernel *kernel
   halo_text_render(&text, kernel->text, strlen(kernel->text), HALO_FORM_KERNEL, NULL);
   made->text = halo_arena_strdup(arena, kernel->text);
   made->bytes = text.length;
+  for (const char *at = kernel->text; *at; at++) {
+    made->asks_x |= *at == HALO_HOLE_GROUP_ID_0 || *at == HALO_HOLE_GLOBAL_SIZE_0;
+  }
   halo_strbuf_deinit(&text);
   return made;
 }

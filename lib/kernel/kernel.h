@@ -50,6 +50,8 @@ typedef struct halo_grid {
   size_t global[3], local[3]; /* work items along each dimension, of all and of a group */
   size_t items;               /* along the first dimension, that do something; 0: all do */
   bool any_local;             /* groups of any size will do: their work items share nothing */
+  bool
+      any_x; /* parts along x will do: no work item asks there for its group or for all work items */
 } halo_grid;
 
 /* So many work items, or a few more that do nothing, in groups of `local`. */
@@ -62,6 +64,16 @@ double halo_grid_count(const halo_grid *grid);
 double halo_grid_groups(const halo_grid *grid);
 /* Whether each work item is a group of its own. */
 bool halo_grid_is_apart(const halo_grid *grid);
+
+/* A part of a launch: work items from `offset` on. get_global_id counts the offset, and get_group_id does not: along y and z
+ * kernels ask for the former only. */
+typedef struct halo_grid_part {
+  size_t offset[3], global[3];
+} halo_grid_part;
+/* Sets `part` to the next part of a launch in groups of `local`, which has `most` groups along each dimension at most (0: any
+ * number), along x only where any_x is set. All zeros come before the first part. False: there is none left. */
+bool halo_grid_next(const halo_grid *grid, const size_t local[3], const uint64_t most[3],
+                    halo_grid_part *part);
 
 /* ---- Kernels ---- */
 
@@ -95,6 +107,7 @@ typedef struct halo_kernel {
   const char *text; /* with holes: the functions that it calls, then itself */
   size_t bytes;     /* of the text as a kernel */
   bool has_loops;   /* in its code */
+  bool asks_x;      /* for the number of a group, or of all work items, along x */
 } halo_kernel;
 
 /* Bytes of all arguments of a kernel, at most. */

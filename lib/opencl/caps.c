@@ -61,6 +61,7 @@ static const struct caps_field {
     CAPS_FIELD(CAPS_U32, cache_line),
     CAPS_FIELD(CAPS_U64, max_work_group),
     CAPS_FIELD(CAPS_ITEMS, max_items),
+    CAPS_FIELD(CAPS_ITEMS, max_groups),
     CAPS_FIELD(CAPS_U64, local_memory),
     CAPS_FIELD(CAPS_U64, global_memory),
     CAPS_FIELD(CAPS_U64, max_allocation),
@@ -284,10 +285,11 @@ char *halo_caps_text(const halo_caps *caps) {
       case CAPS_U64:
         halo_strbuf_printf(&text, "%" PRIu64, *(const uint64_t *)(const void *)at);
         break;
-      case CAPS_ITEMS:
-        halo_strbuf_printf(&text, "%" PRIu64 " %" PRIu64 " %" PRIu64, caps->max_items[0],
-                           caps->max_items[1], caps->max_items[2]);
+      case CAPS_ITEMS: {
+        const uint64_t *items = (const uint64_t *)(const void *)at;
+        halo_strbuf_printf(&text, "%" PRIu64 " %" PRIu64 " %" PRIu64, items[0], items[1], items[2]);
         break;
+      }
     }
     halo_strbuf_char(&text, '\n');
   }

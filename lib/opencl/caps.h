@@ -45,6 +45,7 @@ typedef struct halo_caps {
   uint32_t cache_line;         /* bytes; of global memory's cache; 0: unknown */
   uint64_t max_work_group;
   uint64_t max_items[3];   /* work items of a group along each axis */
+  uint64_t max_groups[3];  /* work groups of a launch along each axis; 0: any number */
   uint64_t local_memory;   /* bytes a work group */
   uint64_t global_memory;  /* bytes */
   uint64_t max_allocation; /* bytes in one block */
@@ -63,7 +64,7 @@ bool halo_caps_flushes(const halo_caps *caps);
 
 /* Reads `key = value` lines: the field names above but is_cpu, is_gpu and is_null; texts without
  * quotes, booleans true or false, whole numbers (sizes may end in K, M or G, powers of 1024),
- * max_items as three numbers. Blank lines and lines starting with # are skipped. What a file does
+ * max_items and max_groups as three numbers. Blank lines and lines starting with # are skipped. What a file does
  * not say is as on a plain 1.2 GPU without extensions. Sets is_null. HALO_NOT_FOUND or
  * HALO_IO_ERROR when the file cannot be read; HALO_INVALID_ARGUMENT as "file:line: ..." for an
  * unknown or repeated key, a bad value, or capabilities that no device could have. */

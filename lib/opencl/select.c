@@ -176,6 +176,17 @@ static void select_product(cl_device_id id, halo_caps *caps) {
   if (*board) memcpy(caps->product, board, sizeof board);
 }
 
+/* OpenCL has no question for this. CUDA's grids end at 65535 groups along y and z; AMD's dispatch packets count work items in
+ * 32 bits. */
+static void select_groups(halo_caps *caps) {
+  static const uint64_t nvidia[3] = {INT32_MAX, 65535, 65535};
+  if (strstr(caps->vendor, "NVIDIA")) memcpy(caps->max_groups, nvidia, sizeof nvidia);
+  bool amd = strstr(caps->vendor, "AMD") || strstr(caps->vendor, "Advanced Micro");
+  for (int d = 0; d < 3 && amd && caps->is_gpu; d++) {
+    caps->max_groups[d] = UINT32_MAX / caps->max_work_group;
+  }
+}
+
 static void select_describe(cl_platform_id platform, cl_device_id id, halo_cl_listing *out) {
   halo_caps *caps = &out->caps;
   select_platform_text(platform, CL_PLATFORM_NAME, caps->platform, sizeof caps->platform);
@@ -192,6 +203,7 @@ static void select_describe(cl_platform_id platform, cl_device_id id, halo_cl_li
   caps->is_gpu = !caps->is_cpu && (type & CL_DEVICE_TYPE_GPU) != 0;
   caps->kind = caps->is_cpu ? HALO_CAPS_CPU : caps->is_gpu ? HALO_CAPS_GPU : HALO_CAPS_ACCELERATOR;
   select_sizes(id, caps);
+  select_groups(caps);
   /* Mesa's llvmpipe counts rounds for the whole work item, and leaves every loop once there were so many (seen with
    * 22.3; lp_bld_limits.h there). */
   if (strncmp(caps->name, "llvmpipe", 8) == 0) caps->max_rounds = 65535;

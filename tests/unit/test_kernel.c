@@ -89,6 +89,47 @@ START_TEST(grids) {
 }
 END_TEST
 
+/* Every work item is in one part, and no part has more groups than allowed. */
+static void check_parts(const halo_grid *grid, const uint64_t most[3], int expected) {
+  halo_grid_part part = {0};
+  int count = 0;
+  size_t covered = 0, all = 1, after[3] = {0};
+  for (uint32_t d = 0; d < grid->dims; d++) all *= grid->global[d];
+  while (halo_grid_next(grid, grid->local, most, &part)) {
+    size_t items = 1;
+    for (uint32_t d = 0; d < grid->dims; d++) {
+      items *= part.global[d];
+      ck_assert_uint_eq(part.offset[d] % grid->local[d], 0);
+      ck_assert_uint_eq(part.global[d] % grid->local[d], 0);
+      ck_assert(!most[d] || (d == 0 && !grid->any_x) || part.global[d] / grid->local[d] <= most[d]);
+      ck_assert_uint_le(part.offset[d] + part.global[d], grid->global[d]);
+    }
+    /* They come in the order of places, so that none is there twice. */
+    size_t place = (part.offset[2] * 100 + part.offset[1]) * 100 + part.offset[0] + 1;
+    ck_assert_uint_gt(place, after[0]);
+    after[0] = place;
+    covered += items;
+    count++;
+  }
+  ck_assert_uint_eq(covered, all);
+  ck_assert_int_eq(count, expected);
+}
+
+START_TEST(parts) {
+  static const uint64_t any[3] = {0}, few[3] = {2, 3, 4};
+  halo_grid line = {.dims = 1, .global = {64}, .local = {8}};
+  check_parts(&line, any, 1);
+  check_parts(&line, few, 1);
+  line.any_x = true;
+  check_parts(&line, few, 4);
+  halo_grid space = {.dims = 3, .global = {12, 14, 9}, .local = {4, 2, 1}};
+  check_parts(&space, any, 1);
+  check_parts(&space, few, 3 * 3);
+  space.any_x = true;
+  check_parts(&space, few, 2 * 3 * 3);
+}
+END_TEST
+
 /* ---- Kernels ---- */
 
 static const halo_kernel_param params[] = {
@@ -138,6 +179,7 @@ int main(void) {
   tcase_add_test(tests, units);
   tcase_add_test(tests, bytes);
   tcase_add_test(tests, grids);
+  tcase_add_test(tests, parts);
   tcase_add_test(tests, parameters);
   tcase_add_test(tests, made);
   suite_add_tcase(suite, tests);

@@ -29,8 +29,8 @@ __kernel void H_NAME(H_PARAMS) {
   __local H_T as[16][65];
   __local H_T bs[16][65];
   const int x = (int)get_local_id(0), y = (int)get_local_id(1), lid = y * 16 + x;
-  const H_INT c0 = (H_INT)get_group_id(0) * 64, r0 = (H_INT)get_group_id(1) * 64;
-  const H_INT batch = (H_INT)get_group_id(2);
+  const H_INT c0 = (H_INT)get_group_id(0) * 64, batch = (H_INT)get_global_id(2);
+  const H_INT r0 = (H_INT)((get_global_id(1) - get_local_id(1)) / 16) * 64;
   /* Registers, wherever all loops over them are unrolled: else AMD's compiler keeps them in memory. */
   H_T c[4][4];
 #pragma unroll

@@ -43,8 +43,8 @@ __kernel void H_NAME(H_PARAMS) {
   /* One column more than needed: reads across the rows then spread over the banks. */
   __local H_T tile[H_TILE][H_TILE + 1];
   const int x = (int)get_local_id(0), y = (int)get_local_id(1);
-  const H_INT o0 = (H_INT)get_group_id(0) * H_TILE, p0 = (H_INT)get_group_id(1) * H_TILE;
-  const H_INT b = (H_INT)get_group_id(2);
+  const H_INT o0 = (H_INT)get_group_id(0) * H_TILE, b = (H_INT)get_global_id(2);
+  const H_INT p0 = (H_INT)((get_global_id(1) - get_local_id(1)) / H_ROWS) * H_TILE;
   for (int k = y; k < H_TILE; k += H_ROWS) {
     if (p0 + x < H_P && o0 + k < H_O) tile[k][x] = H_IN(b, p0 + x, o0 + k);
   }
