@@ -91,12 +91,36 @@ static halo_status device_init(halo_cl_device *device, const halo_cl_options *op
   return HALO_OK;
 }
 
+static void device_finish_queues(halo_cl_device *device) {
+  if (device->aside) halo_cl.clFinish(device->aside);
+  if (device->here) halo_cl.clFinish(device->here);
+  if (device->queue) halo_cl.clFinish(device->queue);
+  if (device->transfers) halo_cl.clFinish(device->transfers);
+}
+
+static void device_destroy(halo_cl_device *device) {
+  if (halo_cl_is_forked()) return; /* the driver's things are the parent's */
+  halo_cl_process_remove(device);
+  halo_cl_stages_release(device);
+  device_finish_queues(device);
+  halo_cl_timeline_release(device->timeline);
+  halo_cl_programs_release(device->programs);
+  halo_cl_memory_release(device->memory);
+  if (device->here) halo_cl.clReleaseCommandQueue(device->here);
+  if (device->transfers) halo_cl.clReleaseCommandQueue(device->transfers);
+  if (device->aside) halo_cl.clReleaseCommandQueue(device->aside);
+  if (device->queue) halo_cl.clReleaseCommandQueue(device->queue);
+  if (device->context) halo_cl.clReleaseContext(device->context);
+  halo_free(device);
+}
+
 static halo_status device_open_item(const halo_cl_options *options, const halo_cl_item *item,
                                     halo_cl_device **out) {
   *out = NULL;
   HALO_TRY(halo_cl_process_check());
   halo_cl_device *device = halo_alloc(sizeof *device);
   atomic_init(&device->references, 1);
+  device->destroy = device_destroy;
   halo_status status = device_init(device, options, item);
   if (status != HALO_OK) {
     char *message = halo_error_save();
@@ -149,49 +173,8 @@ halo_status halo_cl_device_open(const halo_cl_options *options, halo_cl_device *
   return HALO_OK;
 }
 
-void halo_cl_device_retain(halo_cl_device *device) { atomic_fetch_add(&device->references, 1); }
-
-void halo_cl_device_release(halo_cl_device *device) {
-  if (device && atomic_fetch_sub(&device->references, 1) == 1) halo_cl_device_destroy(device);
-}
-
-static void device_finish_queues(halo_cl_device *device) {
-  if (device->aside) halo_cl.clFinish(device->aside);
-  if (device->here) halo_cl.clFinish(device->here);
-  if (device->queue) halo_cl.clFinish(device->queue);
-  if (device->transfers) halo_cl.clFinish(device->transfers);
-}
-
-void halo_cl_device_destroy(halo_cl_device *device) {
-  if (halo_cl_is_forked()) return; /* the driver's things are the parent's */
-  halo_cl_process_remove(device);
-  halo_cl_stages_release(device);
-  device_finish_queues(device);
-  halo_cl_timeline_release(device->timeline);
-  halo_cl_programs_release(device->programs);
-  halo_cl_memory_release(device->memory);
-  if (device->here) halo_cl.clReleaseCommandQueue(device->here);
-  if (device->transfers) halo_cl.clReleaseCommandQueue(device->transfers);
-  if (device->aside) halo_cl.clReleaseCommandQueue(device->aside);
-  if (device->queue) halo_cl.clReleaseCommandQueue(device->queue);
-  if (device->context) halo_cl.clReleaseContext(device->context);
-  halo_free(device);
-}
-
-bool halo_cl_take_here(halo_cl_device *device) {
-  return device->here && !atomic_exchange(&device->here_taken, true);
-}
-
-void halo_cl_give_here(halo_cl_device *device) { atomic_store(&device->here_taken, false); }
-
 void halo_cl_device_finish(halo_cl_device *device) {
   if (halo_cl_is_forked()) return;
   halo_cl_timeline_drain(device->timeline, NULL);
   device_finish_queues(device);
-}
-
-halo_status halo_cl_device_check_runs(const halo_cl_device *device, const char *what) {
-  if (!device->caps.is_null) return halo_cl_process_check();
-  return halo_fail(HALO_UNIMPLEMENTED, "%s needs a device that can run; \"%s\" is a null device",
-                   what, device->caps.name);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* opencl/identity.c: which device of the machine one is. */
+/* opencl/identity.c: where in the machine a device is. */
 #include "opencl/opencl.h"
 #include "opencl/private.h"
 
@@ -56,13 +56,4 @@ static bool identity_uuid(cl_device_id id, char *out, size_t size) {
 void halo_cl_address(cl_device_id id, char out[HALO_CL_ADDRESS]) {
   if (identity_pci(id, out, HALO_CL_ADDRESS)) return;
   if (!identity_uuid(id, out, HALO_CL_ADDRESS)) out[0] = '\0';
-}
-
-void halo_cl_identify(const halo_cl_device *device, halo_cl_identity *out) {
-  *out = (halo_cl_identity){.platform = -1, .device = -1};
-  if (device->caps.is_null) return;
-  cl_device_id id = device->id, parent = NULL;
-  while (identity_get(id, CL_DEVICE_PARENT_DEVICE, &parent, sizeof parent) && parent) id = parent;
-  halo_cl_select_number(id, &out->platform, &out->device);
-  halo_cl_address(id, out->address);
 }

@@ -26,7 +26,7 @@ halo_status halo_cl_check(cl_int code, const char *call);
 /* "CL_INVALID_KERNEL_ARGS"; "unknown OpenCL error" for codes not in the table. Static. */
 const char *halo_cl_code_name(cl_int code);
 
-/* ---- Processes (process.c) ---- */
+/* ---- Forked processes (fork.c) ---- */
 
 /* A process that was forked from one which uses OpenCL has none of the driver's threads: calls would
  * wait for ever. Whether this is one. */
@@ -34,7 +34,7 @@ bool halo_cl_is_forked(void);
 /* HALO_FAILED_PRECONDITION, with what to do, in such a process; else HALO_OK. */
 halo_status halo_cl_process_check(void);
 
-/* ---- Devices (device.c, select.c) ---- */
+/* ---- Devices (device.c, reference.c, select.c) ---- */
 
 typedef struct halo_cl_memory halo_cl_memory;     /* of a device: memory.c */
 typedef struct halo_cl_programs halo_cl_programs; /* of a device: program.c */
@@ -65,8 +65,10 @@ typedef struct halo_cl_device {
   halo_cl_programs *programs;
   halo_cl_timeline *timeline;
   halo_cl_stages *stages;
-  atomic_int references;            /* use retain and release */
-  struct halo_cl_device *next_open; /* process.c */
+  atomic_int references; /* use retain and release */
+  void (*destroy)(
+      struct halo_cl_device *device); /* called by the one who drops the last reference */
+  struct halo_cl_device *next_open;   /* process.c */
 } halo_cl_device;
 
 typedef struct halo_cl_options {
@@ -126,7 +128,7 @@ typedef struct halo_cl_listing {
 /* All devices of all platforms, as `halo info` lists them; with a selector (else NULL), at least those that it may mean: the listing
  * may then be our own processor device alone. *out is freed with halo_free; no devices is HALO_NO_DEVICE as for opening. */
 halo_status halo_cl_enumerate(const char *selector, halo_cl_listing **out, int *count);
-/* Which device of the machine one is (identity.c); of a part of a device, that device. */
+/* Which device of the machine one is (select.c); of a part of a device, that device. */
 typedef struct halo_cl_identity {
   int platform, device; /* as above; -1: a null device */
   char address[HALO_CL_ADDRESS];

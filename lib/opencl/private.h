@@ -10,7 +10,7 @@
 /* The end of messages about devices that are missing. */
 #define HALO_CL_DOCTOR "; 'halo doctor', or 'python -m jax_halo doctor', says what is missing"
 
-/* process.c: notes that this process uses OpenCL; from then on its children do not. To be called before any other call
+/* fork.c: notes that this process uses OpenCL; from then on its children do not. To be called before any other call
  * of OpenCL. */
 void halo_cl_process_begin(void);
 /* process.c: a device with queues is open. When the process ends, what it has queued is waited for, some seconds at
@@ -37,8 +37,6 @@ void halo_cl_providers_set_system(const halo_cl_api *system);
 /* select.c: the device that `selector` (not NULL, not null:FILE; "" for the default) means. */
 halo_status halo_cl_select(const char *selector, cl_platform_id *platform, cl_device_id *id,
                            halo_caps *caps);
-/* The numbers by which a device is selected; -1: it is not there. */
-void halo_cl_select_number(cl_device_id id, int *platform, int *device);
 /* identity.c: where a device is, as in halo_device_identity, or "". */
 void halo_cl_address(cl_device_id id, char out[HALO_CL_ADDRESS]);
 /* here.c: whether the device's driver does commands in the thread that queues them. */
@@ -58,9 +56,6 @@ void halo_cl_memory_release(halo_cl_memory *memory);
 
 /* direct.c: a buffer of a device that is `direct`, and where the host finds it; NULL: there is no memory. */
 cl_mem halo_cl_direct_create(halo_cl_device *device, size_t size, char **host);
-
-/* device.c: for whoever drops the last reference otherwise than by release. */
-void halo_cl_device_destroy(halo_cl_device *device);
 
 /* staging.c */
 halo_cl_stages *halo_cl_stages_create(void);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* opencl/process.c: processes that were forked from one which uses OpenCL, and the end of such a one. */
+/* opencl/process.c: the end of a process whose devices are open. */
 #include "base/config.h"
 #include "opencl/event.h"
 #include "opencl/private.h"
@@ -9,28 +9,6 @@
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
-
-/* ---- Forks ---- */
-
-static pthread_once_t process_once = PTHREAD_ONCE_INIT;
-static bool process_is_forked; /* written in the child before it has a second thread */
-
-static void process_in_child(void) { process_is_forked = true; }
-
-static void process_register(void) { pthread_atfork(NULL, NULL, process_in_child); }
-
-void halo_cl_process_begin(void) { pthread_once(&process_once, process_register); }
-
-bool halo_cl_is_forked(void) { return process_is_forked; }
-
-halo_status halo_cl_process_check(void) {
-  if (!process_is_forked) return HALO_OK;
-  return halo_fail(HALO_FAILED_PRECONDITION,
-                   "this process was forked from one that had used OpenCL, whose driver does not "
-                   "survive that: fork before the first client is made, or start a new program");
-}
-
-/* ---- The end ---- */
 
 /* How long the process's end waits for what is queued: for most of it, and not for what will never happen. */
 enum { PROCESS_END_SECONDS = 10 };
@@ -56,7 +34,7 @@ static void process_drain(cl_command_queue queue, const struct timespec *until) 
 }
 
 static void process_end(void) {
-  if (process_is_forked) return;
+  if (halo_cl_is_forked()) return;
   struct timespec until;
   clock_gettime(CLOCK_REALTIME, &until);
   until.tv_sec += PROCESS_END_SECONDS;

@@ -338,7 +338,8 @@ static halo_cl_listing *select_listings(const select_list *list) {
   return listings;
 }
 
-void halo_cl_select_number(cl_device_id id, int *platform, int *device) {
+/* The numbers by which a device is selected; -1: it is not there. */
+static void select_find_numbers(cl_device_id id, int *platform, int *device) {
   select_list list = {0};
   *platform = *device = -1;
   if (select_all(true, &list) != HALO_OK) return;
@@ -348,6 +349,21 @@ void halo_cl_select_number(cl_device_id id, int *platform, int *device) {
     *device = list.data[i].listing.device;
   }
   halo_vec_deinit(&list);
+}
+
+static cl_device_id select_parent(cl_device_id id) {
+  cl_device_id parent = NULL;
+  cl_int code = halo_cl.clGetDeviceInfo(id, CL_DEVICE_PARENT_DEVICE, sizeof parent, &parent, NULL);
+  return code == CL_SUCCESS ? parent : NULL;
+}
+
+void halo_cl_identify(const halo_cl_device *device, halo_cl_identity *out) {
+  *out = (halo_cl_identity){.platform = -1, .device = -1};
+  if (device->caps.is_null) return;
+  cl_device_id id = device->id;
+  for (cl_device_id parent; (parent = select_parent(id)) != NULL;) id = parent;
+  select_find_numbers(id, &out->platform, &out->device);
+  halo_cl_address(id, out->address);
 }
 
 /* Whether a driver's device stands for a GPU. */

@@ -119,7 +119,7 @@ void halo_cl_work_end(halo_cl_device *device) {
   bool last = atomic_fetch_sub(&device->references, 1) == 1;
   if (--timeline->working == 0) pthread_cond_broadcast(&timeline->idle);
   pthread_mutex_unlock(&timeline->lock);
-  if (last) halo_cl_device_destroy(device);
+  if (last) device->destroy(device);
 }
 
 void halo_cl_timeline_drain(halo_cl_timeline *timeline, const struct timespec *until) {
