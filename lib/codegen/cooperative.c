@@ -59,8 +59,8 @@ static const halo_integer *coop_loop(halo_emitter *e, const coop_sum *sum, int64
   return emit_loop(e, size, opened);
 }
 
-static void coop_reduce(halo_emitter *e, emit_frame *f, const halo_instr *instr, emit_index *index,
-                        halo_value *leaves) {
+void emit_reduce(halo_emitter *e, emit_frame *f, const halo_instr *instr, emit_index *index,
+                 halo_value *leaves) {
   int32_t n = instr->operand_count / 2, n_dims;
   const int64_t *dims = halo_instr_ints(instr, HALO_ATTR_DIMENSIONS, &n_dims);
   const halo_shape *in = instr->operands[0]->shape;
@@ -109,8 +109,8 @@ const halo_integer *emit_window_position(halo_emitter *e, const halo_window_dim 
   return halo_integer_div(pool, t, w->base_dilation);
 }
 
-static void coop_reduce_window(halo_emitter *e, emit_frame *f, const halo_instr *instr,
-                               emit_index *index, halo_value *leaves) {
+void emit_reduce_window(halo_emitter *e, emit_frame *f, const halo_instr *instr, emit_index *index,
+                        halo_value *leaves) {
   int32_t n = instr->operand_count / 2;
   const halo_shape *in = instr->operands[0]->shape;
   const halo_attr *window = halo_instr_attr(instr, HALO_ATTR_WINDOW);
@@ -175,8 +175,8 @@ static halo_value coop_finish_sum(halo_emitter *e, halo_value sum, halo_type res
   return emit_declare(e, halo_value_fit(e->arena, result, sum.text));
 }
 
-static void coop_dot(halo_emitter *e, emit_frame *f, const halo_instr *instr, emit_index *index,
-                     halo_value *leaves) {
+void emit_dot(halo_emitter *e, emit_frame *f, const halo_instr *instr, emit_index *index,
+              halo_value *leaves) {
   const halo_instr *x = instr->operands[0], *y = instr->operands[1];
   int32_t n_batch, n_contract, count;
   const int64_t *xb = halo_instr_ints(instr, HALO_ATTR_LHS_BATCH_DIMS, &n_batch);
@@ -355,8 +355,8 @@ bool halo_emitter_unrolls(const halo_instr *convolution) {
   return products <= COOP_UNROLLED;
 }
 
-static void coop_convolution(halo_emitter *e, emit_frame *f, const halo_instr *instr,
-                             emit_index *index, halo_value *leaves) {
+void emit_convolution(halo_emitter *e, emit_frame *f, const halo_instr *instr, emit_index *index,
+                      halo_value *leaves) {
   const halo_integer *at[2][HALO_MAX_RANK];
   halo_type result = instr->shape->type, type = coop_accumulator(result);
   halo_value sum = emit_variable(e, type, halo_ctype_constant_i64(e->arena, type, 0));
@@ -374,23 +374,4 @@ static void coop_convolution(halo_emitter *e, emit_frame *f, const halo_instr *i
   }
   while (opened--) halo_emit_close(e);
   leaves[0] = coop_finish_sum(e, sum, result);
-}
-
-typedef void coop_rule(halo_emitter *e, emit_frame *f, const halo_instr *instr, emit_index *index,
-                       halo_value *leaves);
-static coop_rule *const coop_rules[HALO_OPCODE_COUNT] = {
-    [HALO_OP_REDUCE] = coop_reduce, [HALO_OP_REDUCE_WINDOW] = coop_reduce_window,
-    [HALO_OP_DOT] = coop_dot,       [HALO_OP_CONVOLUTION] = coop_convolution,
-    [HALO_OP_WHILE] = emit_while,   [HALO_OP_CONDITIONAL] = emit_conditional,
-};
-
-bool emit_is_cooperative(halo_opcode opcode) { return coop_rules[opcode] != NULL; }
-
-void emit_cooperative(halo_emitter *e, emit_frame *frame, const halo_instr *instr,
-                      emit_index *index, halo_value *leaves) {
-  int32_t count = halo_shape_leaf_count(instr->shape);
-  for (int32_t l = 0; l < count; l++) {
-    halo_sections_add(&e->sections, halo_ctype_section(halo_leaf_shape(instr->shape, l)->type));
-  }
-  coop_rules[instr->opcode](e, frame, instr, index, leaves);
 }

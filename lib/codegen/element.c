@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* codegen/element.c: the walk from an element of a root to the parameters: which op becomes what. */
+/* codegen/element.c: the walk from an element of a root to the parameters. */
 #include "codegen/ctype.h"
 #include "codegen/emitter_private.h"
-#include "codegen/scalar.h"
 
 #include <string.h>
 
@@ -152,176 +151,19 @@ static halo_value element_parameter(halo_emitter *e, emit_frame *frame, const ha
   return halo_emit_load(e, arg, shape->type, halo_index_position(e, index, shape));
 }
 
-static bool element_is_uniform(const halo_literal *literal) {
-  int64_t count = halo_shape_element_count(literal->shape);
-  size_t size = halo_type_size(literal->shape->type);
-  const char *data = literal->data;
-  for (int64_t i = 1; i < count; i++) {
-    if (memcmp(data, data + (size_t)i * size, size) != 0) return false;
-  }
-  return count > 0;
-}
-
-static halo_value element_constant(halo_emitter *e, emit_frame *frame, const halo_instr *instr,
-                                   emit_index *index) {
-  (void)frame;
-  halo_type type = instr->shape->type;
-  halo_sections_add(&e->sections, halo_ctype_section(type));
-  if (halo_shape_element_count(instr->shape) == 0) return halo_value_whole(e->arena, type, 0);
-  if (element_is_uniform(instr->literal)) return halo_value_constant(e->arena, instr->literal, 0);
-  /* Literals are row-major whatever the constant's layout says. */
-  if (e->own_constants && emit_constant_fits(instr->literal)) {
-    return emit_array_load(e, emit_constant_array(e, instr->literal), index);
-  }
-  const char *arg = halo_emit_arg(e, HALO_ROLE_CONST, 0, type, instr->literal);
-  const halo_shape *row_major =
-      halo_shape_new(e->arena, type, instr->shape->rank, instr->shape->dims);
-  return halo_emit_load(e, arg, type, halo_index_position(e, index, row_major));
-}
-
-/* ---- Computed ---- */
-
-halo_value halo_emit_convert(halo_emitter *e, halo_value value, halo_type to) {
-  return emit_declare(e, halo_scalar_convert(e->arena, &e->sections, value, to));
-}
-
-static halo_value element_iota(halo_emitter *e, emit_frame *frame, const halo_instr *instr,
-                               emit_index *index) {
-  (void)frame;
-  int64_t d = halo_instr_int(instr, HALO_ATTR_IOTA_DIMENSION, 0), known;
-  const halo_integer *at = halo_index_at(index, (int)d);
-  halo_type type = e->wide ? HALO_S64 : HALO_S32;
-  halo_value value = halo_integer_is_constant(at, &known)
-                         ? halo_value_whole(e->arena, type, known)
-                         : halo_value_name(type, emit_integer_atom(e, at));
-  return halo_emit_convert(e, value, instr->shape->type);
-}
-
-static halo_value element_id(halo_emitter *e, emit_frame *frame, const halo_instr *instr,
-                             emit_index *index) {
-  (void)frame, (void)index;
-  bool replica = instr->opcode == HALO_OP_REPLICA_ID;
-  halo_argument_value what = replica ? HALO_VALUE_REPLICA_ID : HALO_VALUE_PARTITION_ID;
-  return halo_value_name(HALO_U32, halo_emit_value_arg(e, what, HALO_U32, 0));
-}
-
-static halo_value element_elementwise(halo_emitter *e, emit_frame *frame, const halo_instr *instr,
-                                      emit_index *index) {
-  halo_value operands[3] = {{0}}, result;
-  for (int32_t i = 0; i < instr->operand_count && i < 3; i++) {
-    const halo_instr *operand = instr->operands[i];
-    /* select's predicate and clamp's bounds may be scalars beside arrays */
-    emit_index *at = operand->shape->rank == instr->shape->rank ? index : halo_index_scalar(e);
-    operands[i] = halo_emit_value(e, frame, operand, 0, at);
-  }
-  if (e->status != HALO_OK) return halo_value_name(instr->shape->type, "0");
-  halo_status status =
-      halo_scalar_expr(instr, operands, !e->keep_f32, e->arena, &e->sections, &result);
-  if (status != HALO_OK) {
-    emit_fail(e, status);
-    return halo_value_name(instr->shape->type, "0");
-  }
-  return emit_declare(e, result);
-}
-
-static halo_value element_map(halo_emitter *e, emit_frame *frame, const halo_instr *instr,
-                              emit_index *index) {
-  halo_value *values = halo_arena_array(e->arena, halo_value, instr->operand_count), result;
-  for (int32_t i = 0; i < instr->operand_count; i++) {
-    values[i] = halo_emit_value(e, frame, instr->operands[i], 0, index);
-  }
-  halo_emit_apply(e, halo_instr_comp(instr, HALO_ATTR_TO_APPLY), values, &result);
-  return result;
-}
-
-void halo_emit_apply(halo_emitter *e, const halo_computation *computation, const halo_value *values,
-                     halo_value *results) {
-  emit_frame *frame = emit_frame_values(e, computation, values);
-  emit_hold(e, frame, computation);
-  int32_t leaves = halo_shape_leaf_count(computation->root->shape);
-  for (int32_t l = 0; l < leaves; l++) {
-    results[l] = emit_leaf(e, frame, computation->root, l);
-  }
-}
-
-halo_value halo_emit_inner(halo_emitter *e, const halo_computation *computation,
-                           const halo_value *values, const halo_instr *instr) {
-  emit_frame *frame = emit_frame_values(e, computation, values);
-  emit_hold(e, frame, computation);
-  return halo_emit_value(e, frame, instr, 0, halo_index_scalar(e));
-}
-
-/* A call or fusion met inside another computation: its parameters are our values. Only scalars get
- * here; the passes inline everything else. */
-static void element_call(halo_emitter *e, emit_frame *frame, const halo_instr *instr,
-                         halo_value *leaves) {
-  const halo_computation *callee =
-      halo_instr_comp(instr, instr->opcode == HALO_OP_CALL ? HALO_ATTR_TO_APPLY : HALO_ATTR_CALLS);
-  int32_t total = 0, next = 0;
-  for (int32_t i = 0; i < instr->operand_count; i++) {
-    total += halo_shape_leaf_count(instr->operands[i]->shape);
-  }
-  halo_value *values = halo_arena_array(e->arena, halo_value, total);
-  for (int32_t i = 0; i < instr->operand_count; i++) {
-    int32_t count = halo_shape_leaf_count(instr->operands[i]->shape);
-    for (int32_t l = 0; l < count; l++) {
-      values[next++] = halo_emit_value(e, frame, instr->operands[i], l, halo_index_scalar(e));
-    }
-  }
-  halo_emit_apply(e, callee, values, leaves);
-}
-
 /* ---- The walk ---- */
 
-static halo_value element_same(halo_emitter *e, emit_frame *frame, const halo_instr *instr,
-                               emit_index *index) {
-  return halo_emit_value(e, frame, instr->operands[0], 0, index);
-}
-
-typedef halo_value element_rule(halo_emitter *e, emit_frame *frame, const halo_instr *instr,
-                                emit_index *index);
-/* What is neither elementwise nor movement nor cooperative. */
-static element_rule *const element_rules[HALO_OPCODE_COUNT] = {
-    [HALO_OP_CONSTANT] = element_constant,
-    [HALO_OP_IOTA] = element_iota,
-    [HALO_OP_REPLICA_ID] = element_id,
-    [HALO_OP_PARTITION_ID] = element_id,
-    [HALO_OP_MAP] = element_map,
-    [HALO_OP_OPT_BARRIER] = element_same,
-    [HALO_OP_DOMAIN] = element_same,
-    [HALO_OP_ADD_DEPENDENCY] = element_same,
-    [HALO_OP_RNG_BIT_GENERATOR] = emit_random_bits,
-};
-
-bool halo_emitter_knows(halo_opcode opcode) {
-  return halo_scalar_knows(opcode) || emit_is_movement(opcode) || emit_is_cooperative(opcode) ||
-         element_rules[opcode] != NULL;
-}
-
-static halo_value element_single(halo_emitter *e, emit_frame *frame, const halo_instr *instr,
-                                 emit_index *index) {
-  halo_sections_add(&e->sections, halo_ctype_section(instr->shape->type));
-  if (emit_is_movement(instr->opcode)) return emit_movement(e, frame, instr, index);
-  element_rule *rule = element_rules[instr->opcode];
-  if (!rule && halo_scalar_knows(instr->opcode)) rule = element_elementwise;
-  if (rule) return rule(e, frame, instr, index);
-  emit_fail(e, halo_emitter_check(instr));
-  return halo_value_name(instr->shape->type, "0");
-}
-
-/* Ops that make all their leaves at once. */
-static halo_value element_several(halo_emitter *e, emit_frame *frame, const halo_instr *instr,
+/* By the operation's rule, which gives all leaves at once. */
+static halo_value element_compute(halo_emitter *e, emit_frame *frame, const halo_instr *instr,
                                   int32_t leaf, emit_index *index) {
   int32_t count = halo_shape_leaf_count(instr->shape);
   halo_value *leaves = halo_arena_array(e->arena, halo_value, count);
   for (int32_t l = 0; l < count; l++) {
-    leaves[l] = halo_value_name(halo_leaf_shape(instr->shape, l)->type, "0");
+    halo_type type = halo_leaf_shape(instr->shape, l)->type;
+    halo_sections_add(&e->sections, halo_ctype_section(type));
+    leaves[l] = halo_value_name(type, "0");
   }
-  if (emit_is_cooperative(instr->opcode)) {
-    emit_cooperative(e, frame, instr, index, leaves);
-  } else {
-    element_call(e, frame, instr, leaves);
-  }
+  e->rules->compute(e, frame, instr, index, leaves);
   for (int32_t l = 0; l < count; l++) element_set(e, frame, instr, l, index->id, leaves[l]);
   return leaves[leaf];
 }
@@ -374,11 +216,8 @@ halo_value halo_emit_value(halo_emitter *e, emit_frame *frame, const halo_instr 
     value = emit_array_load(e, *known, index);
   } else if (instr->opcode == HALO_OP_PARAMETER) {
     value = element_parameter(e, frame, instr, leaf, index);
-  } else if (emit_is_cooperative(instr->opcode) || instr->opcode == HALO_OP_CALL ||
-             instr->opcode == HALO_OP_FUSION) {
-    value = element_several(e, frame, instr, leaf, index);
   } else {
-    value = element_single(e, frame, instr, index);
+    value = element_compute(e, frame, instr, leaf, index);
   }
   e->depth--;
   element_set(e, frame, instr, leaf, index->id, value);

@@ -2,8 +2,8 @@
 /* codegen/emitter.c: the emitter's state: text, scopes, what is known in them, and arguments. */
 #include "codegen/emitter_private.h"
 
-#include "base/config.h"
 #include "codegen/ctype.h"
+#include "codegen/scalar.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -13,30 +13,6 @@
 typedef struct emit_box {
   const void *value;
 } emit_box;
-
-static void emit_measure(const halo_computation *computation, bool *wide, int depth) {
-  for (int32_t i = 0; i < computation->instrs.count; i++) {
-    const halo_instr *instr = computation->instrs.data[i];
-    int32_t leaves = halo_shape_leaf_count(instr->shape);
-    for (int32_t l = 0; l < leaves; l++) {
-      const halo_shape *leaf = halo_leaf_shape(instr->shape, l);
-      int64_t count = 1;
-      for (int d = 0; d < leaf->rank; d++) count *= leaf->dims[d] > 0 ? leaf->dims[d] : 1;
-      if (count > INT32_MAX / 2) *wide = true;
-    }
-    int32_t called = halo_instr_called_count(instr);
-    for (int32_t c = 0; c < called && depth < 64; c++) {
-      emit_measure(halo_instr_called(instr, c), wide, depth + 1);
-    }
-  }
-}
-
-void halo_emitter_init(halo_emitter *e, halo_arena *arena, const halo_computation *computation) {
-  *e = (halo_emitter){
-      .arena = arena, .indent = 1, .wide = halo_config_flag(HALO_CONFIG_WIDE_INDICES)};
-  e->integers.arena = arena;
-  emit_measure(computation, &e->wide, 0);
-}
 
 void halo_emitter_deinit(halo_emitter *e) {
   halo_vec_deinit(&e->args);
@@ -146,6 +122,10 @@ halo_value emit_declare(halo_emitter *e, halo_value value) {
   halo_value declared = halo_value_name(value.type, name);
   declared.stored = stored;
   return declared;
+}
+
+halo_value halo_emit_convert(halo_emitter *e, halo_value value, halo_type to) {
+  return emit_declare(e, halo_scalar_convert(e->arena, &e->sections, value, to));
 }
 
 const char *halo_emit_arg(halo_emitter *e, halo_role role, int32_t index, halo_type type,

@@ -45,6 +45,7 @@ typedef struct halo_kernel_arg {
 /* What an instruction's parameters mean, and the place of an element in an array: emitter_private.h. */
 typedef struct emit_frame emit_frame;
 typedef struct emit_index emit_index;
+typedef struct emit_rules emit_rules; /* which operation is computed in which way */
 
 /* An undone entry of the scope log. */
 typedef struct emit_undo {
@@ -104,6 +105,7 @@ typedef struct halo_emitter {
   halo_strbuf body;
   halo_integers integers; /* index arithmetic of the body */
   /* the emitter's own */
+  const emit_rules *rules;
   int indent;
   int32_t next_name, next_index, next_frame;
   int64_t written;  /* how often compilers write out what is emitted now; 0: once */
@@ -225,8 +227,5 @@ halo_status halo_emitter_check_called(const halo_instr *instr);
 bool halo_emitter_unrolls(const halo_instr *convolution);
 /* So many elements of a sum within an element, and fewer, compilers are asked to write out, for the same. */
 enum { HALO_WRITTEN_OUT = 8 };
-/* Whether there is code for one element of an opcode's result; true of all that the opcode table calls
- * elemental, which a test sees to. */
-bool halo_emitter_knows(halo_opcode opcode);
 
 #endif

@@ -19,6 +19,17 @@ struct emit_index {
   const halo_integer **at;
 };
 
+/* Computes all leaves of an instruction at an index; or, as private arrays, at none (NULL). */
+typedef void emit_rule(halo_emitter *e, emit_frame *frame, const halo_instr *instr,
+                       emit_index *index, halo_value *leaves);
+
+/* rules.c stands above the files that compute operations, and these above the walk, which reaches it by this table. */
+struct emit_rules {
+  emit_rule *compute; /* one element of any operation but a parameter */
+  /* Makes private arrays, in the scope at hand, of what a computation that is applied cannot compute element by element. */
+  void (*hold)(halo_emitter *e, emit_frame *frame, const halo_computation *computation);
+};
+
 /* ---- emitter.c: state ---- */
 
 /* A name that no other variable of the body has. */
@@ -79,13 +90,9 @@ const halo_integer *emit_loop(halo_emitter *e, int64_t size, int *opened);
 emit_index *emit_loops(halo_emitter *e, const halo_shape *shape, int *opened);
 /* A mutable variable with a start value. */
 halo_value emit_variable(halo_emitter *e, halo_type type, const char *start);
-/* A leaf of an instruction: its value, or a private array, made where there is none yet. Not to be
- * written to. */
-halo_value emit_leaf(halo_emitter *e, emit_frame *frame, const halo_instr *instr, int32_t leaf);
-/* A mutable variable or array of the shape: with nothing in it, or begun as a leaf. */
+/* A private array of the shape; or where the shape is a scalar's, a mutable variable. Without values yet. */
+halo_value emit_array(halo_emitter *e, const halo_shape *shape);
 halo_value emit_leaf_variable(halo_emitter *e, const halo_shape *shape);
-halo_value emit_leaf_copy(halo_emitter *e, emit_frame *frame, const halo_instr *instr, int32_t leaf,
-                          const halo_shape *shape);
 /* Assigns all at once: the new values may be written in terms of the old variables. */
 void emit_assign(halo_emitter *e, const halo_value *variables, const halo_value *values,
                  int32_t count);
@@ -96,34 +103,33 @@ void emit_array_store(halo_emitter *e, halo_value array, emit_index *index, halo
 bool emit_constant_fits(const halo_literal *literal);
 halo_value emit_constant_array(halo_emitter *e, const halo_literal *literal);
 
-/* Whether an operation makes private arrays, as these rules do: all leaves, at no index. */
+/* ---- apply.c: leaves as values or arrays ---- */
+
+/* A leaf of an instruction: its value, or a private array, made where there is none yet. Not to be
+ * written to. */
+halo_value emit_leaf(halo_emitter *e, emit_frame *frame, const halo_instr *instr, int32_t leaf);
+/* A mutable variable or array of the shape that begins as a leaf. */
+halo_value emit_leaf_copy(halo_emitter *e, emit_frame *frame, const halo_instr *instr, int32_t leaf,
+                          const halo_shape *shape);
+
+/* ---- rules.c ---- */
+
+/* Whether an operation makes private arrays in a computation that is applied; and the elements of the largest array among an
+ * instruction's operands and results. */
 bool emit_is_private(halo_opcode opcode);
-/* Whether an instruction of a computation that is applied is held in private arrays; and the elements of
- * its largest operand or of its results. */
-bool emit_is_held(const halo_instr *instr);
 int64_t emit_held_elements(const halo_instr *instr);
-/* Makes the arrays of all that a computation holds, in the scope at hand. */
-void emit_hold(halo_emitter *e, emit_frame *frame, const halo_computation *computation);
 
-void emit_while(halo_emitter *e, emit_frame *frame, const halo_instr *instr, emit_index *index,
-                halo_value *leaves);
-void emit_conditional(halo_emitter *e, emit_frame *frame, const halo_instr *instr,
-                      emit_index *index, halo_value *leaves);
-void emit_sort(halo_emitter *e, emit_frame *frame, const halo_instr *instr, emit_index *index,
-               halo_value *leaves);
-void emit_scatter(halo_emitter *e, emit_frame *frame, const halo_instr *instr, emit_index *index,
-                  halo_value *leaves);
-void emit_select_and_scatter(halo_emitter *e, emit_frame *frame, const halo_instr *instr,
-                             emit_index *index, halo_value *leaves);
+/* ---- control.c, arrange.c ---- */
 
-/* ---- cooperative.c: ops that become loops ---- */
-bool emit_is_cooperative(halo_opcode opcode);
+emit_rule emit_while, emit_conditional, emit_sort, emit_scatter, emit_select_and_scatter;
+
+/* ---- cooperative.c: operations that become loops ---- */
+
+emit_rule emit_reduce, emit_reduce_window, emit_dot, emit_convolution;
 /* Where a window's element lies along one dimension: the position in the input, after a test, if one is
  * needed, that skips padding and the holes of a dilated base. */
 const halo_integer *emit_window_position(halo_emitter *e, const halo_window_dim *w, int64_t size,
                                          const halo_integer *out, const halo_integer *k,
                                          int *opened);
-void emit_cooperative(halo_emitter *e, emit_frame *frame, const halo_instr *instr,
-                      emit_index *index, halo_value *leaves);
 
 #endif

@@ -1,27 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* codegen/private.c: arrays in private memory, of computations that a kernel applies to values.
- *
- * There, operations whose elements cannot be computed one by one (loops over arrays, sorts, scatters) make
- * arrays in a work item's own memory, at the place where the computation is applied; so do those whose
- * elements are loops, since doing them over for each that reads one would multiply in a nest. What is
- * elementwise or movement stays as it is: its elements are computed when they are read. */
+/* codegen/private.c: variables, loops and arrays in a work item's private memory. */
 #include "codegen/ctype.h"
 #include "codegen/emitter_private.h"
 
 #include <string.h>
-
-typedef void private_rule(halo_emitter *e, emit_frame *f, const halo_instr *instr,
-                          emit_index *index, halo_value *leaves);
-/* What makes its leaves at once. */
-static private_rule *const private_rules[HALO_OPCODE_COUNT] = {
-    [HALO_OP_WHILE] = emit_while,
-    [HALO_OP_CONDITIONAL] = emit_conditional,
-    [HALO_OP_SORT] = emit_sort,
-    [HALO_OP_SCATTER] = emit_scatter,
-    [HALO_OP_SELECT_AND_SCATTER] = emit_select_and_scatter,
-};
-
-bool emit_is_private(halo_opcode opcode) { return private_rules[opcode] != NULL; }
 
 /* ---- Variables and loops ---- */
 
@@ -46,7 +28,7 @@ halo_value emit_variable(halo_emitter *e, halo_type type, const char *start) {
   return halo_value_name(type, name);
 }
 
-static halo_value private_array(halo_emitter *e, const halo_shape *shape) {
+halo_value emit_array(halo_emitter *e, const halo_shape *shape) {
   int64_t count = halo_shape_element_count(shape);
   halo_value array = halo_value_name(shape->type, emit_name(e, "z"));
   array.array = halo_shape_new(e->arena, shape->type, shape->rank, shape->dims);
@@ -57,7 +39,7 @@ static halo_value private_array(halo_emitter *e, const halo_shape *shape) {
 }
 
 halo_value emit_leaf_variable(halo_emitter *e, const halo_shape *shape) {
-  if (shape->rank > 0) return private_array(e, shape);
+  if (shape->rank > 0) return emit_array(e, shape);
   halo_value variable = halo_value_name(shape->type, emit_name(e, "w"));
   halo_emit_line(e, "%s %s;", halo_ctype_compute(shape->type), variable.text);
   return variable;
@@ -86,39 +68,7 @@ static void private_copy(halo_emitter *e, halo_value to, halo_value from) {
   while (opened--) halo_emit_close(e);
 }
 
-/* ---- Leaves ---- */
-
-/* Fills an array with a leaf's elements. */
-static void private_fill(halo_emitter *e, emit_frame *f, const halo_instr *instr, int32_t leaf,
-                         halo_value array) {
-  int opened = 0;
-  emit_index *index = emit_loops(e, array.array, &opened);
-  emit_array_store(e, array, index, halo_emit_value(e, f, instr, leaf, index));
-  while (opened--) halo_emit_close(e);
-}
-
-halo_value emit_leaf(halo_emitter *e, emit_frame *f, const halo_instr *instr, int32_t leaf) {
-  const halo_shape *shape = halo_leaf_shape(instr->shape, leaf);
-  if (shape->rank == 0) return halo_emit_value(e, f, instr, leaf, halo_index_scalar(e));
-  const halo_value *known = emit_known_array(e, f, instr, leaf);
-  if (known) return *known;
-  halo_value array = private_array(e, shape);
-  private_fill(e, f, instr, leaf, array);
-  halo_frame_bind(e, f, instr, leaf, array);
-  return array;
-}
-
-halo_value emit_leaf_copy(halo_emitter *e, emit_frame *f, const halo_instr *instr, int32_t leaf,
-                          const halo_shape *shape) {
-  if (shape->rank == 0) {
-    halo_value start = halo_emit_value(e, f, instr, leaf, halo_index_scalar(e));
-    if (start.type != shape->type) start = halo_emit_convert(e, start, shape->type);
-    return emit_variable(e, shape->type, start.text);
-  }
-  halo_value array = private_array(e, shape);
-  private_fill(e, f, instr, leaf, array);
-  return array;
-}
+/* ---- Assignments ---- */
 
 /* What is to be assigned, where no assignment before can change it. */
 static halo_value private_settle(halo_emitter *e, const halo_value *variables, int32_t count,
@@ -130,7 +80,7 @@ static halo_value private_settle(halo_emitter *e, const halo_value *variables, i
   }
   for (int32_t k = 0; k < count; k++) {
     if (k == i || strcmp(variables[k].text, value.text) != 0) continue;
-    halo_value fresh = private_array(e, value.array);
+    halo_value fresh = emit_array(e, value.array);
     private_copy(e, fresh, value);
     return fresh;
   }
@@ -174,78 +124,4 @@ halo_value emit_constant_array(halo_emitter *e, const halo_literal *literal) {
   halo_strbuf_deinit(&text);
   emit_memo_set(e, &literal, sizeof literal, halo_arena_copy(e->arena, &array, sizeof array));
   return array;
-}
-
-/* ---- What a computation holds ---- */
-
-static bool private_has_array(const halo_shape *shape) {
-  int32_t leaves = halo_shape_leaf_count(shape);
-  for (int32_t l = 0; l < leaves; l++) {
-    const halo_shape *leaf = halo_leaf_shape(shape, l);
-    if (halo_shape_is_array(leaf) && leaf->rank > 0) return true;
-  }
-  return false;
-}
-
-static int64_t private_elements(const halo_shape *shape) {
-  int32_t leaves = halo_shape_leaf_count(shape);
-  int64_t count = 0;
-  for (int32_t l = 0; l < leaves; l++) {
-    const halo_shape *leaf = halo_leaf_shape(shape, l);
-    if (halo_shape_is_array(leaf) && leaf->rank > 0) count += halo_shape_element_count(leaf);
-  }
-  return count;
-}
-
-bool emit_is_held(const halo_instr *instr) {
-  if (instr->opcode == HALO_OP_WHILE || instr->opcode == HALO_OP_CONDITIONAL) {
-    if (private_has_array(instr->shape)) return true;
-    for (int32_t i = 0; i < instr->operand_count; i++) {
-      if (private_has_array(instr->operands[i]->shape)) return true;
-    }
-    return false;
-  }
-  if (private_rules[instr->opcode]) return true;
-  int64_t count = private_elements(instr->shape);
-  return emit_is_cooperative(instr->opcode) && count > 1 && count <= EMIT_MAX_PRIVATE;
-}
-
-/* All leaves in one loop: an element of each comes from one computation. */
-static void private_fill_all(halo_emitter *e, emit_frame *f, const halo_instr *instr,
-                             halo_value *leaves) {
-  int32_t count = halo_shape_leaf_count(instr->shape);
-  for (int32_t l = 0; l < count; l++) {
-    leaves[l] = private_array(e, halo_leaf_shape(instr->shape, l));
-  }
-  int opened = 0;
-  emit_index *index = emit_loops(e, leaves[0].array, &opened);
-  for (int32_t l = 0; l < count; l++) {
-    emit_array_store(e, leaves[l], index, halo_emit_value(e, f, instr, l, index));
-  }
-  while (opened--) halo_emit_close(e);
-}
-
-void emit_hold(halo_emitter *e, emit_frame *f, const halo_computation *computation) {
-  for (int32_t i = 0; i < computation->instrs.count && e->status == HALO_OK; i++) {
-    const halo_instr *instr = computation->instrs.data[i];
-    if (!emit_is_held(instr)) continue;
-    int32_t count = halo_shape_leaf_count(instr->shape);
-    halo_value *leaves = halo_arena_array(e->arena, halo_value, count);
-    private_rule *rule = private_rules[instr->opcode];
-    if (rule) {
-      rule(e, f, instr, NULL, leaves);
-    } else {
-      private_fill_all(e, f, instr, leaves);
-    }
-    for (int32_t l = 0; l < count; l++) halo_frame_bind(e, f, instr, l, leaves[l]);
-  }
-}
-
-int64_t emit_held_elements(const halo_instr *instr) {
-  int64_t count = private_elements(instr->shape);
-  for (int32_t i = 0; i < instr->operand_count; i++) {
-    int64_t operand = private_elements(instr->operands[i]->shape);
-    if (operand > count) count = operand;
-  }
-  return count;
 }

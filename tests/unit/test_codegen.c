@@ -181,18 +181,6 @@ START_TEST(index_width) {
 }
 END_TEST
 
-/* What the opcode table promises to be computable element by element has code for that, and nothing
- * else has. */
-START_TEST(table_and_code_agree) {
-  for (int op = 0; op < HALO_OPCODE_COUNT; op++) {
-    halo_exec_class exec = halo_opcode_exec((halo_opcode)op);
-    if (exec == HALO_EXEC_VALUE || exec == HALO_EXEC_ALIAS) continue;
-    ck_assert_msg(halo_emitter_knows((halo_opcode)op) == halo_opcode_is_elemental((halo_opcode)op),
-                  "%s", halo_opcode_name((halo_opcode)op));
-  }
-}
-END_TEST
-
 /* ---- Index arithmetic ---- */
 
 static const char moves_text[] =
@@ -354,7 +342,6 @@ int main(void) {
   tcase_add_test(cases, room_for_sections);
   tcase_add_test(cases, restricted);
   tcase_add_test(cases, complex_arithmetic_is_alone);
-  tcase_add_test(cases, table_and_code_agree);
   tcase_add_test(cases, index_width);
   tcase_add_test(cases, simple_moves);
   tcase_add_test(cases, bands_of_rows);
