@@ -2,8 +2,6 @@
 /* base/status.c: the per-thread message behind halo_status. */
 #include "base/status.h"
 
-#include "base/memory.h"
-
 #include <stdio.h>
 #include <string.h>
 
@@ -62,12 +60,4 @@ halo_status halo_fail_in(halo_status status, const char *format, ...) {
   fresh[length] = '\0';
   memcpy(status_message, fresh, length + 1);
   return status;
-}
-
-char *halo_error_save(void) { return halo_strdup(status_message); }
-
-void halo_error_restore(char *saved) {
-  if (!saved) return;
-  snprintf(status_message, sizeof status_message, "%s", saved);
-  halo_free(saved);
 }

@@ -77,7 +77,7 @@ void halo_buffer_undonate(halo_buffer *buffer, halo_value *value);
  * messages. HALO_FAILED_PRECONDITION for a buffer whose value was not promised, or was given. */
 halo_status halo_buffer_keep_promise(halo_buffer *buffer, const char *call, halo_value **out);
 
-/* ---- Sizes (sizes.c): lists with an s32 scalar for each dynamic dimension of an array ---- */
+/* ---- Sizes (sizes.c, transfer.c): lists with an s32 scalar for each dynamic dimension of an array ---- */
 
 /* A list of the given extents [rank], or of the bounds; NULL when no dimension is dynamic. */
 halo_status halo_sizes_put(halo_device *device, const halo_shape *shape, const int64_t *extents,

@@ -39,38 +39,6 @@ halo_status halo_sizes_put(halo_device *device, const halo_shape *shape, const i
   return status;
 }
 
-halo_value **halo_sizes_retain(const halo_shape *shape, halo_value *const *sizes) {
-  int32_t count = halo_shape_dynamic_count(shape);
-  if (count == 0) return NULL;
-  halo_value **copy = halo_alloc(sizeof *copy * (size_t)count);
-  for (int32_t i = 0; i < count; i++) {
-    copy[i] = sizes[i];
-    halo_value_retain(copy[i]);
-  }
-  return copy;
-}
-
-void halo_sizes_release(const halo_shape *shape, halo_value **sizes) {
-  if (!sizes) return;
-  int32_t count = halo_shape_dynamic_count(shape);
-  for (int32_t i = 0; i < count; i++) halo_value_release(sizes[i]);
-  halo_free(sizes);
-}
-
-halo_status halo_sizes_get(const halo_shape *shape, halo_value *const *sizes, int64_t *extents) {
-  int32_t next = 0;
-  for (int d = 0; d < shape->rank; d++) {
-    int32_t size;
-    extents[d] = shape->dims[d];
-    if (!halo_shape_dim_is_dynamic(shape, d)) continue;
-    HALO_TRY(halo_transfer_out(sizes[next++], &sizes_scalar, NULL, (halo_host_array){&size, NULL},
-                               NULL));
-    /* A program may set any size; there are no more elements than the bound. */
-    if (size < extents[d]) extents[d] = size > 0 ? size : 0;
-  }
-  return HALO_OK;
-}
-
 halo_status halo_sizes_across(const halo_shape *shape, halo_value *const *sizes,
                               halo_cl_device *device, halo_value ***out) {
   int32_t count = halo_shape_dynamic_count(shape);

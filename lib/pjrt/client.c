@@ -215,6 +215,23 @@ static PJRT_Error *client_check(const client_options *options) {
                     negative);
 }
 
+static uint64_t client_hash(uint64_t hash, const char *text) {
+  for (; *text; text++) hash = (hash ^ (unsigned char)*text) * 0x100000001b3u;
+  return (hash ^ 0xff) * 0x100000001b3u;
+}
+
+static void client_make_topology(PJRT_Client *client) {
+  PJRT_TopologyDescription *topology = &client->topology;
+  topology->client = client;
+  topology->count = client->device_count;
+  topology->descriptions = pjrt_alloc(sizeof *topology->descriptions * topology->count);
+  topology->fingerprint = client_hash(0xcbf29ce484222325u, client->platform_version);
+  for (size_t i = 0; i < topology->count; i++) {
+    topology->descriptions[i] = &client->devices[i]->description;
+    topology->fingerprint = client_hash(topology->fingerprint, topology->descriptions[i]->kind);
+  }
+}
+
 static PJRT_Error *client_open(const PJRT_Client_Create_Args *args, const client_options *options,
                                PJRT_Client *client) {
   pjrt_job job;
@@ -231,7 +248,7 @@ static PJRT_Error *client_open(const PJRT_Client_Create_Args *args, const client
   client->process = halo_client_process_index(client->client);
   PJRT_PASS(client_make_devices(client, &job));
   client->platform_version = client_describe(client);
-  pjrt_topology_init(&client->topology, client);
+  client_make_topology(client);
   return NULL;
 }
 

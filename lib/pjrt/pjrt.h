@@ -242,8 +242,6 @@ struct PJRT_Client {
 
 void pjrt_client_retain(PJRT_Client *client);
 void pjrt_client_release(PJRT_Client *client);
-/* The topology of a client's devices, when it has got them (topology.c). */
-void pjrt_topology_init(PJRT_TopologyDescription *topology, PJRT_Client *client);
 
 /* A device as the caller sees it. */
 PJRT_Device *pjrt_device_create(PJRT_Client *client, halo_device *device, int local,

@@ -7,23 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static uint64_t topology_hash(uint64_t hash, const char *text) {
-  for (; *text; text++) hash = (hash ^ (unsigned char)*text) * 0x100000001b3u;
-  return (hash ^ 0xff) * 0x100000001b3u;
-}
-
-void pjrt_topology_init(PJRT_TopologyDescription *topology, PJRT_Client *client) {
-  topology->client = client;
-  topology->count = client->device_count;
-  topology->descriptions = pjrt_alloc(sizeof *topology->descriptions * topology->count);
-  topology->fingerprint = topology_hash(0xcbf29ce484222325u, client->platform_version);
-  for (size_t i = 0; i < topology->count; i++) {
-    topology->descriptions[i] = &client->devices[i]->description;
-    topology->fingerprint = topology_hash(topology->fingerprint, topology->descriptions[i]->kind);
-  }
-}
-
-/* ---- Made by themselves ---- */
+/* ---- Topologies that are made without a client ---- */
 
 /* Programs are compiled by the driver of a device, which must be there: a topology is a client that nobody runs
  * anything on. */
