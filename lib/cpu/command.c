@@ -248,16 +248,22 @@ static void launch_restore(unsigned before) {
 #endif
 }
 
-/* How many items along x the code does at once, `left` at most. */
-static size_t launch_step(const cpu_command *command, const size_t at[3], size_t left) {
-  size_t row = command->launch.groups[0] * command->launch.local[0] - at[0];
-  size_t group = command->launch.local[0] - at[0] % command->launch.local[0];
+/* How many items along x and rows of them the code does at once, `left` items at most. */
+static void launch_step(const cpu_command *command, const size_t at[3], size_t left,
+                        size_t step[2]) {
+  const size_t *groups = command->launch.groups, *local = command->launch.local;
+  size_t whole = groups[0] * local[0], rows = left / whole, below = groups[1] * local[1] - at[1];
+  size_t row = whole - at[0], group = local[0] - at[0] % local[0];
+  step[0] = step[1] = 1;
   switch (command->launch.code->run) {
-    case CPU_RUN_ITEM: return 1;
-    case CPU_RUN_GROUP: return group < left ? group : left;
-    case CPU_RUN_ANY: return row < left ? row : left;
+    case CPU_RUN_ITEM: break;
+    case CPU_RUN_GROUP: step[0] = group < left ? group : left; break;
+    case CPU_RUN_ROWS:
+      if (at[0] == 0 && rows > 1) step[1] = rows < below ? rows : below;
+      step[0] = row < left ? row : left;
+      break;
+    case CPU_RUN_ANY: step[0] = row < left ? row : left; break;
   }
-  return 1;
 }
 
 /* Items `begin` to `end` - 1, counted along x first. */
@@ -269,21 +275,25 @@ static void launch_items(void *data, size_t begin, size_t end) {
   unsigned state = launch_flush(command->launch.program->flushes);
   cpu_place place = {.groups = {groups[0], groups[1], groups[2]},
                      .sizes = {local[0], local[1], local[2]}};
-  size_t global[3], step;
+  size_t global[3], step[2];
   for (int d = 0; d < 3; d++) global[d] = groups[d] * local[d];
   size_t at[3] = {begin % global[0], begin / global[0] % global[1], begin / global[0] / global[1]};
-  for (size_t i = begin; i < end; i += step) {
+  for (size_t i = begin; i < end; i += step[0] * step[1]) {
     for (int d = 0; d < 3; d++) {
       place.global[d] = at[d] + command->launch.offset[d];
       place.group[d] = local[d] == 1 ? at[d] : at[d] / local[d];
       place.local[d] = local[d] == 1 ? 0 : at[d] % local[d];
     }
-    step = launch_step(command, at, end - i);
-    code(arguments, &place, place.global[0] + step);
-    at[0] += step;
-    for (int d = 0; d < 2 && at[d] == global[d]; d++) {
-      at[d] = 0;
-      at[d + 1]++;
+    launch_step(command, at, end - i, step);
+    code(arguments, &place, place.global[0] + step[0], place.global[1] + step[1]);
+    at[0] += step[0];
+    if (at[0] == global[0]) {
+      at[0] = 0;
+      at[1] += step[1];
+    }
+    if (at[1] == global[1]) {
+      at[1] = 0;
+      at[2]++;
     }
   }
   launch_restore(state);

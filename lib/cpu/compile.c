@@ -20,6 +20,7 @@ typedef struct compile_work {
   llvm_value *kernel;
   llvm_value *places[CPU_SOURCE_PLACES]; /* the entry's own variables for them */
   bool loops;                            /* the entry goes over neighbours */
+  bool rows;                             /* and over rows of them */
   bool flat;                             /* whose code has no loops */
 } compile_work;
 
@@ -147,7 +148,15 @@ static bool compile_asks(const compile_work *w, int place) {
 
 /* ---- The entry ---- */
 
-enum { COMPILE_GLOBAL_X = 0, COMPILE_LOCAL_X = 3, COMPILE_GROUP_X = 6 }; /* places */
+/* places */
+enum {
+  COMPILE_GLOBAL_X = 0,
+  COMPILE_GLOBAL_Y = 1,
+  COMPILE_LOCAL_X = 3,
+  COMPILE_LOCAL_Y = 4,
+  COMPILE_GROUP_X = 6,
+  COMPILE_GROUP_Y = 7
+};
 
 static llvm_value *compile_load_at(const compile_work *w, llvm_builder *builder, llvm_type *type,
                                    llvm_value *base, unsigned index) {
@@ -172,20 +181,19 @@ static llvm_value *compile_bound(const compile_work *w, llvm_builder *builder, l
   return bound;
 }
 
-/* The entry's variables for places, with what is the same for all items of a call. Gives where the loop begins. */
-static llvm_value *compile_put_places(compile_work *w, llvm_builder *builder) {
+/* The entry's variables for places, with what is the same for all items of a call. Gives where the loops along x and y begin. */
+static void compile_put_places(compile_work *w, llvm_builder *builder, llvm_value *first[2]) {
   const halo_llvm *l = w->m.llvm;
   llvm_type *number = l->int64(w->m.context);
-  llvm_value *first = NULL;
   for (int v = 0; v < CPU_SOURCE_PLACES; v++) {
-    if (!compile_asks(w, v) && v != COMPILE_GLOBAL_X && v != COMPILE_LOCAL_X) continue;
+    bool wanted = v == COMPILE_GLOBAL_X || v == COMPILE_GLOBAL_Y || v == COMPILE_LOCAL_X;
+    if (!wanted && !compile_asks(w, v)) continue;
     w->places[v] = l->build_alloca(builder, number, "");
     llvm_value *value =
         compile_load_at(w, builder, number, l->parameter(w->m.entry, 1), (unsigned)v);
-    if (v == COMPILE_GLOBAL_X) first = value = compile_bound(w, builder, value);
+    if (v <= COMPILE_GLOBAL_Y) first[v] = value = compile_bound(w, builder, value);
     l->build_store(builder, value, w->places[v]);
   }
-  return first;
 }
 
 /* A loop whose rounds do not depend on one another: nodes like these LLVM's C functions do not make, but they belong to
@@ -215,50 +223,85 @@ static void compile_free_loop(const compile_work *w, llvm_value *end, llvm_value
   l->module_dispose(model);
 }
 
-/* void h_entry(void **arguments, const size_t *place, size_t end): calls the kernel with what the arguments point to, for one
- * item, or for neighbours. */
+static llvm_value *compile_call(const compile_work *w, llvm_builder *builder, llvm_value **values) {
+  const halo_llvm *l = w->m.llvm;
+  unsigned count = l->parameter_count(w->kernel);
+  llvm_value *call = l->build_call(builder, l->value_type(w->kernel), w->kernel, values, count, "");
+  l->set_call_convention(call, l->convention(w->kernel));
+  return call;
+}
+
+/* Ends a round of a loop whose variable is `at` and which begins in block `top`. Gives the jump. */
+static llvm_value *compile_end_round(const compile_work *w, llvm_builder *builder, llvm_value *at,
+                                     llvm_value *end, llvm_block *top, llvm_block *leave,
+                                     llvm_value **next) {
+  const halo_llvm *l = w->m.llvm;
+  *next = l->build_add(builder, at, l->constant(l->int64(w->m.context), 1, 0), "");
+  llvm_value *more = l->build_compare(builder, LLVM_LESS, *next, end, "");
+  return l->build_branch(builder, more, top, leave);
+}
+
+/* The loop over neighbours and, where the kernel asks for y, that over rows: from block `start` on, until `leave`. */
+static void compile_make_loops(compile_work *w, llvm_builder *builder, llvm_block *start,
+                               llvm_block *leave, llvm_value *const first[2], llvm_value **values) {
+  const halo_llvm *l = w->m.llvm;
+  llvm_type *number = l->int64(w->m.context);
+  llvm_block *row = w->rows ? l->add_block(w->m.context, w->m.entry, "") : start;
+  llvm_block *items = l->add_block(w->m.context, w->m.entry, "");
+  llvm_block *row_end = w->rows ? l->add_block(w->m.context, w->m.entry, "") : leave;
+  llvm_value *local = l->build_load(builder, number, w->places[COMPILE_LOCAL_X], "");
+  llvm_value *ends[2], *y = NULL, *next_y = NULL, *next_x;
+  for (unsigned d = 0; d < 2; d++) {
+    ends[d] = d == 0 || w->rows ? compile_bound(w, builder, l->parameter(w->m.entry, 2 + d)) : NULL;
+  }
+  if (w->rows) {
+    l->build_jump(builder, row);
+    l->builder_at_end(builder, row);
+    y = l->build_phi(builder, number, "");
+    l->build_store(builder, y, w->places[COMPILE_GLOBAL_Y]);
+  }
+  l->build_jump(builder, items);
+  l->builder_at_end(builder, items);
+  llvm_value *x = l->build_phi(builder, number, "");
+  llvm_value *behind = l->build_sub(builder, x, first[0], "");
+  l->build_store(builder, x, w->places[COMPILE_GLOBAL_X]);
+  l->build_store(builder, l->build_add(builder, behind, local, ""), w->places[COMPILE_LOCAL_X]);
+  llvm_value *call = compile_call(w, builder, values);
+  llvm_value *jump = compile_end_round(w, builder, x, ends[0], items, row_end, &next_x);
+  l->add_incoming(x, (llvm_value *[]){first[0], next_x}, (llvm_block *[]){row, items}, 2);
+  /* When its code stands in a loop, all items have one place for an array of theirs, by which rounds depend on one another. */
+  bool depend = cpu_module_has_array(&w->m, w->kernel);
+  if (w->flat && !depend) compile_free_loop(w, jump, call);
+  if (!w->rows) return;
+  l->builder_at_end(builder, row_end);
+  compile_end_round(w, builder, y, ends[1], row, leave, &next_y);
+  l->add_incoming(y, (llvm_value *[]){first[1], next_y}, (llvm_block *[]){start, row_end}, 2);
+}
+
+/* void h_entry(void **arguments, const size_t *place, size_t end_x, size_t end_y): calls the kernel with what the arguments
+ * point to, for one item, for neighbours, or for rows of these. */
 static void compile_make_entry(compile_work *w) {
   const halo_llvm *l = w->m.llvm;
   llvm_type *pointer = l->pointer_type(l->int8(w->m.context), 0), *number = l->int64(w->m.context);
-  llvm_type *parameters[] = {pointer, pointer, number};
-  llvm_type *type = l->function_type(l->void_type(w->m.context), parameters, 3, 0);
+  llvm_type *parameters[] = {pointer, pointer, number, number};
+  llvm_type *type = l->function_type(l->void_type(w->m.context), parameters, 4, 0);
   w->m.entry = l->add_function(w->m.module, CPU_COMPILE_ENTRY, type);
   cpu_module_set_flag(&w->m, w->m.entry, "nounwind", true);
   llvm_builder *builder = l->builder_create(w->m.context);
   llvm_block *start = l->add_block(w->m.context, w->m.entry, "");
-  llvm_block *items = l->add_block(w->m.context, w->m.entry, "");
   llvm_block *leave = l->add_block(w->m.context, w->m.entry, "");
   l->builder_at_end(builder, start);
   unsigned count = l->parameter_count(w->kernel);
-  llvm_value **values = halo_alloc(sizeof *values * ((size_t)count + 1));
+  llvm_value **values = halo_alloc(sizeof *values * ((size_t)count + 1)), *first[2];
   for (unsigned i = 0; i < count; i++) {
     llvm_value *place = compile_load_at(w, builder, pointer, l->parameter(w->m.entry, 0), i);
     values[i] = l->build_load(builder, l->type_of(l->parameter(w->kernel, i)), place, "");
   }
-  llvm_value *first = compile_put_places(w, builder);
-  llvm_value *local = l->build_load(builder, number, w->places[COMPILE_LOCAL_X], "");
-  llvm_value *end = compile_bound(w, builder, l->parameter(w->m.entry, 2));
-  l->build_jump(builder, items);
-  l->builder_at_end(builder, items);
-  llvm_value *x = w->loops ? l->build_phi(builder, number, "") : NULL;
-  if (x) {
-    llvm_value *behind = l->build_sub(builder, x, first, "");
-    l->build_store(builder, x, w->places[COMPILE_GLOBAL_X]);
-    l->build_store(builder, l->build_add(builder, behind, local, ""), w->places[COMPILE_LOCAL_X]);
-  }
-  llvm_value *call = l->build_call(builder, l->value_type(w->kernel), w->kernel, values, count, "");
-  l->set_call_convention(call, l->convention(w->kernel));
-  if (x) {
-    llvm_value *next = l->build_add(builder, x, l->constant(number, 1, 0), "");
-    llvm_value *more = l->build_compare(builder, LLVM_LESS, next, end, "");
-    llvm_value *jump = l->build_branch(builder, more, items, leave);
-    llvm_value *from[] = {first, next};
-    llvm_block *blocks[] = {start, items};
-    l->add_incoming(x, from, blocks, 2);
-    /* When its code stands in a loop, all items have one place for an array of theirs, by which rounds depend on one another. */
-    bool depend = cpu_module_has_array(&w->m, w->kernel);
-    if (w->flat && !depend) compile_free_loop(w, jump, call);
+  compile_put_places(w, builder, first);
+  if (w->loops) {
+    compile_make_loops(w, builder, start, leave, first, values);
   } else {
+    compile_call(w, builder, values);
     l->build_jump(builder, leave);
   }
   l->builder_at_end(builder, leave);
@@ -338,9 +381,14 @@ static bool compile_prepare(compile_work *w, cpu_kernel_code *kernel, const cpu_
    * are inlined already: LLVM takes a call that gets two pointers for an access to both. */
   if (!cpu_module_run(&w->m, "globaldce,function(sroa,early-cse),cgscc(inline)")) return false;
   bool groups = compile_asks(w, COMPILE_LOCAL_X) || compile_asks(w, COMPILE_GROUP_X);
+  bool row_groups = compile_asks(w, COMPILE_LOCAL_Y) || compile_asks(w, COMPILE_GROUP_Y);
   w->loops = !kernel->waits && compile_asks(w, COMPILE_GLOBAL_X);
+  w->rows = w->loops && !groups && !row_groups && compile_asks(w, COMPILE_GLOBAL_Y);
   w->flat = w->loops && !compile_is_long(w, w->kernel);
-  kernel->run = !w->loops ? CPU_RUN_ITEM : groups ? CPU_RUN_GROUP : CPU_RUN_ANY;
+  kernel->run = !w->loops ? CPU_RUN_ITEM
+                : groups  ? CPU_RUN_GROUP
+                : w->rows ? CPU_RUN_ROWS
+                          : CPU_RUN_ANY;
   compile_make_entry(w);
   compile_set_attributes(w, w->m.entry, target);
   l->set_linkage(w->kernel, LLVM_LINK_INTERNAL);

@@ -63,15 +63,16 @@ typedef struct cpu_place {
   size_t global[3], local[3], group[3], groups[3], sizes[3];
 } cpu_place;
 
-/* A kernel's code, for the work item `place` and, where the kernel's `run` says so, those behind it along x, to `end` - 1;
- * `arguments` point to the values (of buffers: to the address). */
-typedef void cpu_code(void *const *arguments, const cpu_place *place, size_t end);
+/* A kernel's code, for the work item `place` and, where the kernel's `run` says so, those behind it along x, to `end_x` - 1, and
+ * the same of the rows behind it along y, to `end_y` - 1; `arguments` point to the values (of buffers: to the address). */
+typedef void cpu_code(void *const *arguments, const cpu_place *place, size_t end_x, size_t end_y);
 
 /* How many items a call does. */
 typedef enum cpu_run {
   CPU_RUN_ITEM,  /* one: it waits, or asks for no number along x */
   CPU_RUN_GROUP, /* neighbours of a group */
-  CPU_RUN_ANY    /* neighbours */
+  CPU_RUN_ANY,   /* neighbours */
+  CPU_RUN_ROWS   /* neighbours of several rows */
 } cpu_run;
 
 typedef enum cpu_parameter_kind { CPU_POINTER, CPU_VALUE } cpu_parameter_kind;

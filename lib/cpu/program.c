@@ -62,7 +62,7 @@ cl_program CL_API_CALL cpu_clCreateProgramWithSource(cl_context context, cl_uint
 
 /* A binary is this, and for each kernel its name, parameters and object, each of whole words of 8 bytes. Its checksum is the matter
  * of whoever keeps it. */
-static const char program_magic[8] = {'H', 'A', 'L', 'O', 'C', 'P', 'U', '2'};
+static const char program_magic[8] = {'H', 'A', 'L', 'O', 'C', 'P', 'U', '3'};
 
 static void program_put(halo_strbuf *out, const void *bytes, size_t size) {
   static const char zeros[8];
@@ -112,7 +112,7 @@ static bool program_take_kernel(cpu_kernel_code *k, const char **at, const char 
   if (!(facts = program_take(at, end, &size))) return false;
   k->waits = size == sizeof *facts && (*facts & 1);
   k->run =
-      size == sizeof *facts && *facts >> 8 <= CPU_RUN_ANY ? (cpu_run)(*facts >> 8) : CPU_RUN_ITEM;
+      size == sizeof *facts && *facts >> 8 <= CPU_RUN_ROWS ? (cpu_run)(*facts >> 8) : CPU_RUN_ITEM;
   halo_free(facts);
   return (k->object = program_take(at, end, &k->object_size)) != NULL;
 }

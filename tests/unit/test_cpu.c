@@ -103,6 +103,37 @@ START_TEST(places) {
 }
 END_TEST
 
+/* Rows of few items, whose places are all that a kernel asks for, are run many at a time; each item once, by whichever thread. */
+START_TEST(rows) {
+  enum { X = 7, Y = 5000, Z = 3, ROUNDS = 8 };
+  const size_t global[3] = {X, Y, Z}, offset[3] = {1000, 100, 10};
+  cl_program program = build(
+      "__kernel void rows(__global ulong *out, int add) {\n"
+      "  size_t x = get_global_id(0), y = get_global_id(1), z = get_global_id(2);\n"
+      "  out[((z - 10) * 5000 + y - 100) * 7 + x - 1000] += x * 1000000 + y * 100 + z + add;\n}\n");
+  cl_kernel kernel = kernel_of(program, "rows");
+  cl_mem out = buffer_of(sizeof(cl_ulong) * X * Y * Z);
+  cl_ulong *got = malloc(sizeof *got * X * Y * Z);
+  const cl_int add = 5, zero = 0;
+  ck_cl(cl->clEnqueueFillBuffer(queue, out, &zero, 1, 0, sizeof *got * X * Y * Z, 0, NULL, NULL));
+  ck_cl(cl->clSetKernelArg(kernel, 0, sizeof out, &out));
+  ck_cl(cl->clSetKernelArg(kernel, 1, sizeof add, &add));
+  for (int i = 0; i < ROUNDS; i++) {
+    ck_cl(cl->clEnqueueNDRangeKernel(queue, kernel, 3, offset, global, NULL, 0, NULL, NULL));
+  }
+  ck_cl(
+      cl->clEnqueueReadBuffer(queue, out, CL_TRUE, 0, sizeof *got * X * Y * Z, got, 0, NULL, NULL));
+  for (size_t i = 0; i < X * Y * Z; i++) {
+    size_t x = i % X + 1000, y = i / X % Y + 100, z = i / X / Y + 10;
+    ck_assert_uint_eq(got[i], ROUNDS * (x * 1000000 + y * 100 + z + add));
+  }
+  free(got);
+  cl->clReleaseMemObject(out);
+  cl->clReleaseKernel(kernel);
+  cl->clReleaseProgram(program);
+}
+END_TEST
+
 /* A kernel whose items wait for each other can have groups of one item only. */
 START_TEST(barriers) {
   cl_program program = build(
@@ -604,6 +635,7 @@ int main(void) {
   tcase_add_checked_fixture(all, open_device, close_device);
   tcase_set_timeout(all, 120);
   tcase_add_test(all, places);
+  tcase_add_test(all, rows);
   tcase_add_test(all, barriers);
   tcase_add_test(all, arguments);
   tcase_add_test(all, faulty_text);
