@@ -162,7 +162,7 @@ struct _cl_command_queue {
   cpu_command *first, *last; /* that were not begun */
   int pending;               /* of these */
   bool busy;                 /* somebody runs a command */
-  bool has_thread, ends, frees_itself;
+  bool has_thread, ends;     /* ends: nobody has a reference; the thread frees it */
   bool thread_waits, thread_called;
   pthread_t thread;
 };

@@ -79,6 +79,7 @@ static void queue_destroy(cl_command_queue queue) {
   halo_free(queue);
 }
 
+/* The queue's thread, until nobody has the queue any more, which it then frees. */
 static void *queue_serve(void *data) {
   cl_command_queue queue = data;
   pthread_mutex_lock(&queue->lock);
@@ -92,9 +93,8 @@ static void *queue_serve(void *data) {
       queue_run_first(queue);
     }
   }
-  bool alone = queue->frees_itself;
   pthread_mutex_unlock(&queue->lock);
-  if (alone) queue_destroy(queue);
+  queue_destroy(queue);
   return NULL;
 }
 
@@ -115,18 +115,20 @@ void cpu_queue_start(cl_command_queue queue) {
   pthread_mutex_unlock(&queue->lock);
 }
 
-/* What is still queued is done first. The last reference may be dropped in the queue's own thread, which cannot wait for itself. */
+/* Does not wait for what is still queued, which the queue's thread does before it frees the queue: the last reference may be dropped in
+ * that thread, or in another queue's for which one of these commands waits. */
 static void queue_free(cl_command_queue queue) {
-  bool is_own = queue->has_thread && pthread_equal(pthread_self(), queue->thread);
-  if (is_own) pthread_detach(queue->thread);
-  if (!is_own) cpu_queue_finish(queue, NULL);
   pthread_mutex_lock(&queue->lock);
-  queue->ends = true;
-  queue->frees_itself = is_own;
-  pthread_cond_broadcast(&queue->changed);
+  queue_call_thread(queue);
+  bool has_thread = queue->has_thread;
+  if (has_thread) {
+    pthread_detach(queue->thread);
+    queue->ends = true;
+    pthread_cond_broadcast(&queue->changed);
+  }
   pthread_mutex_unlock(&queue->lock);
-  if (is_own) return;
-  if (queue->has_thread) pthread_join(queue->thread, NULL);
+  if (has_thread) return;
+  cpu_queue_finish(queue, NULL); /* where no thread could be started */
   queue_destroy(queue);
 }
 

@@ -335,28 +335,65 @@ START_TEST(failed_wait) {
 }
 END_TEST
 
-/* A queue that is released does what was queued: at once where nobody has an event of it, else soon. */
+static void CL_CALLBACK note_end(cl_mem mem, void *over) {
+  (void)mem;
+  atomic_store((atomic_bool *)over, true);
+}
+
+/* Has *over say when no command needs the buffer any more. */
+static void release_and_note(cl_mem mem, atomic_bool *over) {
+  ck_cl(halo_cpu_dispatch.clSetMemObjectDestructorCallback(mem, note_end, over));
+  ck_cl(cl->clReleaseMemObject(mem));
+}
+
+/* A queue that is released does what was queued. */
 START_TEST(released_queue) {
   for (int with_event = 0; with_event < 2; with_event++) {
-    cl_int code, value = 5;
-    volatile cl_int got = 0;
+    cl_int code, value = 5, got = 0;
+    atomic_bool over = false;
     cl_mem x = buffer_of(sizeof value);
     cl_event event = NULL, *out = with_event ? &event : NULL;
     cl_command_queue own = cl->clCreateCommandQueue(context, device, 0, &code);
     ck_cl(code);
     ck_cl(cl->clEnqueueWriteBuffer(own, x, CL_FALSE, 0, sizeof value, &value, 0, NULL, NULL));
-    ck_cl(cl->clEnqueueReadBuffer(own, x, CL_FALSE, 0, sizeof got, (void *)&got, 0, NULL, out));
+    ck_cl(cl->clEnqueueReadBuffer(own, x, CL_FALSE, 0, sizeof got, &got, 0, NULL, out));
+    release_and_note(x, &over);
     ck_cl(cl->clReleaseCommandQueue(own));
-    cl_int state = with_event ? CL_QUEUED : CL_COMPLETE;
-    while (state != CL_COMPLETE) {
-      ck_cl(
-          cl->clGetEventInfo(event, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof state, &state, NULL));
-      sched_yield();
-    }
+    while (!atomic_load(&over)) sched_yield();
     ck_assert_int_eq(got, value);
-    if (event) cl->clReleaseEvent(event);
-    cl->clReleaseMemObject(x);
+    if (!event) continue;
+    ck_cl(cl->clWaitForEvents(1, &event));
+    ck_cl(cl->clReleaseEvent(event));
   }
+}
+END_TEST
+
+static void CL_CALLBACK release_other(cl_event event, cl_int status, void *other) {
+  (void)event, (void)status;
+  ck_cl(cl->clReleaseCommandQueue(other));
+}
+
+/* A queue may lose its last reference in another queue's thread, though it has commands that wait for what that one is still to do. */
+START_TEST(released_by_another) {
+  cl_int code, got = 0;
+  const cl_int value = 2;
+  atomic_bool over = false;
+  cl_mem x = buffer_of(sizeof got);
+  cl_event begin = halo_cpu_dispatch.clCreateUserEvent(context, &code), early, late;
+  cl_command_queue one = cl->clCreateCommandQueue(context, device, 0, &code);
+  cl_command_queue other = cl->clCreateCommandQueue(context, device, 0, &code);
+  ck_cl(cl->clEnqueueBarrierWithWaitList(one, 1, &begin, &early)); /* until all is queued */
+  ck_cl(cl->clEnqueueFillBuffer(one, x, &value, sizeof value, 0, sizeof value, 0, NULL, &late));
+  ck_cl(cl->clEnqueueReadBuffer(other, x, CL_FALSE, 0, sizeof got, &got, 1, &late, NULL));
+  ck_cl(cl->clSetEventCallback(early, CL_COMPLETE, release_other, other));
+  release_and_note(x, &over);
+  ck_cl(halo_cpu_dispatch.clSetUserEventStatus(begin, CL_COMPLETE));
+  ck_cl(cl->clWaitForEvents(1, &late));
+  while (!atomic_load(&over)) sched_yield();
+  ck_assert_int_eq(got, value);
+  const cl_event all[] = {begin, early, late};
+  for (int i = 0; i < 3; i++) ck_cl(cl->clReleaseEvent(all[i]));
+  ck_cl(cl->clReleaseCommandQueue(one));
 }
 END_TEST
 
@@ -644,6 +681,7 @@ int main(void) {
   tcase_add_test(all, events);
   tcase_add_test(all, failed_wait);
   tcase_add_test(all, released_queue);
+  tcase_add_test(all, released_by_another);
   tcase_add_test(all, times);
   tcase_add_test(all, in_caller);
   tcase_add_test(all, threads);
