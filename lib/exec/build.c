@@ -26,6 +26,7 @@ typedef struct build_work {
   halo_cl_device *device;
   const halo_plan *plan;
   halo_built_unit *units;
+  const char *options; /* of the programs, or NULL */
   build_job *jobs;
   int32_t job_count;
   atomic_int next;
@@ -80,17 +81,34 @@ static void build_log(const build_work *w, int32_t missing, int kernels,
 
 /* ---- Programs ---- */
 
+/* Bytes of the largest block that the plan's kernels work on. */
+static uint64_t build_largest(const halo_plan *plan) {
+  int64_t largest = plan->constant_bytes;
+  for (int32_t a = 0; a < plan->arenas.count; a++) {
+    if (plan->arenas.data[a].size > largest) largest = plan->arenas.data[a].size;
+  }
+  for (int32_t i = 0; i < plan->buffers.count; i++) {
+    if (plan->buffers.data[i].size > largest) largest = plan->buffers.data[i].size;
+  }
+  return (uint64_t)largest;
+}
+
+/* A unit's key in programs that are built with these options. */
+static halo_cl_unit_key build_key(const halo_plan_unit *unit, const char *options) {
+  return (halo_cl_unit_key){{unit->key[0], options ? ~unit->key[1] : unit->key[1]}};
+}
+
 static halo_status build_one(build_work *w, const build_job *job) {
   halo_strbuf source = {0};
   halo_plan_source(&source, w->plan, job->missing, job->count);
   halo_cl_program *program;
-  halo_status status = halo_cl_program_get(w->device, halo_strbuf_text(&source), NULL, &program);
+  halo_status status =
+      halo_cl_program_get(w->device, halo_strbuf_text(&source), w->options, &program);
   halo_strbuf_deinit(&source);
   HALO_TRY(status);
   halo_cl_unit_key *keys = halo_alloc(sizeof *keys * (size_t)job->count);
   for (int32_t i = 0; i < job->count; i++) {
-    const halo_plan_unit *unit = &w->plan->units.data[job->missing[i]];
-    keys[i] = (halo_cl_unit_key){{unit->key[0], unit->key[1]}};
+    keys[i] = build_key(&w->plan->units.data[job->missing[i]], w->options);
     if (i > 0) halo_cl_program_retain(program);
     w->units[job->missing[i]] = (halo_built_unit){program, i};
   }
@@ -138,13 +156,14 @@ static halo_status build_all(build_work *w) {
 halo_status halo_units_build(halo_cl_device *device, const halo_plan *plan,
                              halo_built_unit *units) {
   double start = halo_clock();
+  const char *options = halo_cl_large_options(device, build_largest(plan));
   int32_t *missing = halo_alloc(sizeof *missing * ((size_t)plan->units.count + 1)), count = 0;
   for (int32_t u = 0; u < plan->units.count; u++) {
-    halo_cl_unit_key key = {{plan->units.data[u].key[0], plan->units.data[u].key[1]}};
+    halo_cl_unit_key key = build_key(&plan->units.data[u], options);
     units[u].program = halo_cl_program_of_unit(device, &key, &units[u].number);
     if (!units[u].program) missing[count++] = u;
   }
-  build_work w = {.device = device, .plan = plan, .units = units};
+  build_work w = {.device = device, .plan = plan, .units = units, .options = options};
   int kernels = build_count_units(plan, missing, count);
   halo_progress_expect(kernels, halo_cl_keeps_programs(device));
   halo_cl_program_stats before;

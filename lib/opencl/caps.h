@@ -62,6 +62,10 @@ const char *halo_caps_kind_name(const halo_caps *caps);
  * device keeps them in neither f32 nor f64. Those of f16 and narrower types, which are computed in f32, are kept. */
 bool halo_caps_flushes(const halo_caps *caps);
 
+/* Bytes of private memory that a work item should take at most: drivers of GPUs reserve it for all work items that the device
+ * holds at once, and those take 1/64 of its memory then. At least 2 KiB. */
+int64_t halo_caps_private_bytes(const halo_caps *caps);
+
 /* Reads `key = value` lines: the field names above but is_cpu, is_gpu and is_null; texts without
  * quotes, booleans true or false, whole numbers (sizes may end in K, M or G, powers of 1024),
  * max_items and max_groups as three numbers. Blank lines and lines starting with # are skipped. What a file does

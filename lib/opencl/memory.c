@@ -16,7 +16,9 @@ enum {
   MEMORY_BINS = 1024,
   MEMORY_UNUSED_SECONDS = 10, /* after which cached blocks are given back, */
   MEMORY_UNUSED = 64 << 20,   /* but for so many bytes */
-  MEMORY_HOLDERS = 5          /* named in an out-of-memory message */
+  MEMORY_HOLDERS = 5,         /* named in an out-of-memory message */
+  MEMORY_UNRESTRICTED_SIZE_INTEL =
+      1 << 23 /* CL_MEM_ALLOW_UNRESTRICTED_SIZE_INTEL, which not all headers have */
 };
 
 typedef struct memory_list {
@@ -25,6 +27,8 @@ typedef struct memory_list {
 
 struct halo_cl_memory {
   pthread_mutex_t lock;
+  cl_command_queue
+      touches; /* for first uses of new blocks, which wait for no other command; NULL: none yet */
   memory_list live;   /* in order of allocation */
   memory_list cached; /* the longest unused first */
   memory_list parked; /* nobody's, but a copy to or from the host uses them still */
@@ -164,6 +168,7 @@ void halo_cl_memory_release(halo_cl_memory *memory) {
   if (!memory) return;
   memory_sweep(memory);
   memory_give_back(memory_evict(memory, 0, true));
+  if (memory->touches && !halo_cl_is_forked()) halo_cl.clReleaseCommandQueue(memory->touches);
   pthread_mutex_destroy(&memory->lock);
   halo_free(memory);
 }
@@ -250,12 +255,15 @@ static halo_status memory_fail(const halo_cl_memory *memory, size_t size, const 
 }
 
 static halo_status memory_fail_too_large(const halo_cl_device *device, size_t size,
-                                         const char *what) {
+                                         const char *what, cl_int code) {
   halo_strbuf text = {0};
   halo_strbuf_printf(&text, "%s asks for ", what);
   memory_print_exactly(&text, size);
   halo_strbuf_printf(&text, " in one piece; %s gives at most ", device->caps.name);
   memory_print_bytes(&text, device->caps.max_allocation);
+  if (code != CL_SUCCESS) {
+    halo_strbuf_printf(&text, " and refused more (%s)", halo_cl_code_name(code));
+  }
   halo_status status = halo_fail(HALO_OUT_OF_MEMORY, "%s", halo_strbuf_text(&text));
   halo_strbuf_deinit(&text);
   return status;
@@ -295,6 +303,48 @@ static void memory_hand_out(halo_cl_memory *memory, halo_cl_block *block, size_t
   if (size > stats->largest) stats->largest = size;
 }
 
+bool halo_cl_is_large(const halo_cl_device *device, uint64_t size) {
+  const halo_caps *caps = &device->caps;
+  bool intel = caps->is_gpu && !caps->is_null && strstr(caps->vendor, "Intel");
+  return intel && (size > UINT32_MAX || size > caps->max_allocation);
+}
+
+const char *halo_cl_large_options(const halo_cl_device *device, uint64_t size) {
+  return halo_cl_is_large(device, size) ? "-cl-intel-greater-than-4GB-buffer-required" : NULL;
+}
+
+static cl_int memory_touches_open(halo_cl_device *device) {
+  halo_cl_memory *memory = device->memory;
+  cl_int code = CL_SUCCESS;
+  pthread_mutex_lock(&memory->lock);
+  if (!memory->touches) {
+    memory->touches = halo_cl.clCreateCommandQueue(device->context, device->id, 0, &code);
+  }
+  pthread_mutex_unlock(&memory->lock);
+  return code;
+}
+
+/* Drivers of GPUs take memory when a block is first used, and say in the state of that command that there is none: a shortage
+ * that is not asked for here would be wrong results of some program later. */
+static cl_int memory_touch(halo_cl_device *device, cl_mem mem, size_t capacity) {
+  enum { LEAST = 1 << 20 }; /* bytes; smaller blocks come out of larger ones of the driver's */
+  static const unsigned char zero = 0;
+  if (!device->caps.is_gpu || device->caps.shares_host_memory || capacity < LEAST) {
+    return CL_SUCCESS;
+  }
+  cl_event done = NULL;
+  cl_int state = CL_COMPLETE, code = memory_touches_open(device);
+  if (code != CL_SUCCESS) return code;
+  code = halo_cl.clEnqueueWriteBuffer(device->memory->touches, mem, CL_FALSE, 0, 1, &zero, 0, NULL,
+                                      &done);
+  if (code != CL_SUCCESS) return code;
+  code = halo_cl.clWaitForEvents(1, &done);
+  cl_int asked =
+      halo_cl.clGetEventInfo(done, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof state, &state, NULL);
+  halo_cl.clReleaseEvent(done);
+  return state < CL_COMPLETE ? state : code != CL_SUCCESS ? code : asked;
+}
+
 static cl_int memory_create(halo_cl_device *device, halo_cl_block *block) {
   enum {
     DIRECT_MOST = 256 << 10
@@ -306,9 +356,15 @@ static cl_int memory_create(halo_cl_device *device, halo_cl_block *block) {
   }
   /* Where the host shares the memory, ask for a place it can map without a copy. */
   cl_mem_flags place = device->caps.shares_host_memory ? CL_MEM_ALLOC_HOST_PTR : 0;
+  if (halo_cl_is_large(device, block->capacity)) place |= MEMORY_UNRESTRICTED_SIZE_INTEL;
   cl_int code;
-  block->mem = halo_cl.clCreateBuffer(device->context, CL_MEM_READ_WRITE | place, block->capacity,
+  cl_mem mem = halo_cl.clCreateBuffer(device->context, CL_MEM_READ_WRITE | place, block->capacity,
                                       NULL, &code);
+  if (code == CL_SUCCESS) {
+    code = memory_touch(device, mem, block->capacity);
+    if (code != CL_SUCCESS) halo_cl.clReleaseMemObject(mem);
+  }
+  if (code == CL_SUCCESS) block->mem = mem;
   return code;
 }
 
@@ -333,7 +389,8 @@ static halo_status memory_reserve(halo_cl_device *device, size_t size, const cha
                                   size_t *capacity, halo_cl_block **block) {
   halo_cl_memory *memory = device->memory;
   halo_cl_memory_stats *stats = &memory->stats;
-  bool too_large = size > device->caps.max_allocation;
+  /* NVIDIA's driver states a quarter of its memory and gives more, and Intel's does when asked: drivers are tried. */
+  bool too_large = device->caps.is_null && size > device->caps.max_allocation;
   halo_status status = HALO_OK;
   halo_cl_block *evicted = NULL;
   size_t least = size ? size : 1;
@@ -358,7 +415,7 @@ static halo_status memory_reserve(halo_cl_device *device, size_t size, const cha
   }
   pthread_mutex_unlock(&memory->lock);
   memory_give_back(evicted);
-  return too_large ? memory_fail_too_large(device, size, what) : status;
+  return too_large ? memory_fail_too_large(device, size, what, CL_SUCCESS) : status;
 }
 
 halo_status halo_cl_alloc(halo_cl_device *device, size_t size, const char *what,
@@ -385,7 +442,8 @@ halo_status halo_cl_alloc(halo_cl_device *device, size_t size, const char *what,
       memory_hand_out(memory, block, size, what);
     } else {
       memory->stats.live -= capacity;
-      status = memory_fail(memory, size, what, code);
+      status = size > device->caps.max_allocation ? memory_fail_too_large(device, size, what, code)
+                                                  : memory_fail(memory, size, what, code);
     }
     pthread_mutex_unlock(&memory->lock);
     if (status != HALO_OK) {

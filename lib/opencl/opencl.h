@@ -231,10 +231,16 @@ struct halo_cl_block {
   struct halo_cl_block *bin_previous, *bin_next; /* cached blocks of one size class */
 };
 
+/* Whether blocks of so many bytes need Intel's switches for more than 4 GB, both of them: that of the block, which halo_cl_alloc
+ * adds, and that of all programs that use it (halo_cl_large_options). */
+bool halo_cl_is_large(const halo_cl_device *device, uint64_t size);
+/* Options for programs that use blocks of so many bytes, or NULL. Static. */
+const char *halo_cl_large_options(const halo_cl_device *device, uint64_t size);
 /* A block of at least `size` bytes (0 gives a small real block) with unspecified contents, from the
- * cache when one of its size class is there. `what` names the holder in out-of-memory messages ("an
+ * cache when one of its size class is there. On GPUs with memory of their own a large new block has been written to once: drivers
+ * there give memory only then. `what` names the holder in out-of-memory messages ("an
  * argument", "scratch of sort.4"; copied, cut at 47 bytes). HALO_OUT_OF_MEMORY when it is more than
- * the device gives in one block, when the limit is reached, or when OpenCL refuses even after the
+ * the driver gives in one block (max_allocation is only what it states), when the limit is reached, or when OpenCL refuses even after the
  * cache was given back; the message says what was asked, what is held, and who holds most. */
 halo_status halo_cl_alloc(halo_cl_device *device, size_t size, const char *what,
                           halo_cl_block **out);

@@ -232,7 +232,8 @@ static void assign_one(assign_state *s, assign_item *item, int64_t alignment, in
   plan->buffers.data[item->buffer].offset = item->offset;
 }
 
-halo_status halo_plan_assign(halo_plan *plan, int64_t alignment, int64_t max_arena) {
+halo_status halo_plan_assign(halo_plan *plan, int64_t alignment, int64_t max_arena,
+                             int64_t memory) {
   int32_t count = 0;
   assign_item *items = halo_alloc(sizeof *items * (size_t)plan->buffers.count);
   assign_state s = {.plan = plan, .steps = 1};
@@ -248,13 +249,13 @@ halo_status halo_plan_assign(halo_plan *plan, int64_t alignment, int64_t max_are
   }
   qsort(items, (size_t)count, sizeof *items, assign_larger_first);
   for (int32_t i = 0; i < count && status == HALO_OK; i++) {
-    if (items[i].size > max_arena) {
+    if (items[i].size > memory) {
       status = halo_fail(
-          HALO_OUT_OF_MEMORY, "%s needs %lld bytes in one piece, the device gives at most %lld",
-          plan->buffers.data[items[i].buffer].name, (long long)items[i].size, (long long)max_arena);
+          HALO_OUT_OF_MEMORY, "%s needs %lld bytes in one piece, the device has %lld",
+          plan->buffers.data[items[i].buffer].name, (long long)items[i].size, (long long)memory);
       break;
     }
-    assign_one(&s, &items[i], alignment, max_arena);
+    assign_one(&s, &items[i], alignment, items[i].size > max_arena ? items[i].size : max_arena);
   }
   for (int32_t t = 0; t < s.trees.count; t++) assign_tree_deinit(&s.trees.data[t]);
   halo_vec_deinit(&s.trees);

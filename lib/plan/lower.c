@@ -258,7 +258,8 @@ halo_status halo_plan_lower(halo_module *module, const halo_caps *caps, const ch
     lower_keep_texts(s.plan);
     int64_t alignment = caps->base_alignment > 128 ? caps->base_alignment : 128;
     int64_t most = caps->max_allocation ? (int64_t)caps->max_allocation : INT64_MAX;
-    if (status == HALO_OK) status = halo_plan_assign(s.plan, alignment, most);
+    int64_t memory = caps->global_memory ? (int64_t)caps->global_memory : INT64_MAX;
+    if (status == HALO_OK) status = halo_plan_assign(s.plan, alignment, most, memory);
     lower_number_steps(s.plan);
     s.plan->work = lower_total_work(&s.plan->steps, &module->target);
     s.plan->explain = halo_arena_strdup(&s.plan->arena, halo_strbuf_text(&s.explain));

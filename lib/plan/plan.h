@@ -238,7 +238,8 @@ halo_plan_work halo_step_work(const halo_step *step);
 void halo_plan_index_steps(halo_steps *steps, halo_step **by_number);
 
 /* Assigns offsets to temporaries (assign.c): values that are never alive together share memory.
- * `max_arena` limits one arena's size. HALO_OUT_OF_MEMORY when one value alone is larger. */
-halo_status halo_plan_assign(halo_plan *plan, int64_t alignment, int64_t max_arena);
+ * `max_arena` limits one arena's size, but that of a value which alone is larger: the driver may give as much nevertheless.
+ * HALO_OUT_OF_MEMORY when one is larger than all the device's `memory`. */
+halo_status halo_plan_assign(halo_plan *plan, int64_t alignment, int64_t max_arena, int64_t memory);
 
 #endif

@@ -171,6 +171,21 @@ START_TEST(caps_samples) {
 }
 END_TEST
 
+/* What all work items that a device holds at once have of their own is a small part of its memory. */
+START_TEST(caps_private) {
+  halo_caps caps = {
+      .vendor = "NVIDIA Corporation", .compute_units = 132, .global_memory = 80ull << 30};
+  uint64_t resident = 132 * 2048;
+  int64_t bytes = halo_caps_private_bytes(&caps);
+  ck_assert_int_gt(bytes, 4096);
+  ck_assert_uint_le((uint64_t)bytes * resident, caps.global_memory / 64);
+  snprintf(caps.vendor, sizeof caps.vendor, "Intel(R) Corporation");
+  ck_assert_int_gt(halo_caps_private_bytes(&caps), 8 * bytes);
+  caps.global_memory = 1 << 20;
+  ck_assert_int_eq(halo_caps_private_bytes(&caps), 2048);
+}
+END_TEST
+
 static const struct {
   const char *text, *message;
 } caps_faults[] = {
@@ -518,12 +533,13 @@ START_TEST(memory_limit) {
 END_TEST
 
 START_TEST(memory_too_large) {
-  halo_cl_device *device = open_device((halo_cl_options){0});
+  halo_cl_device *device = open_device((halo_cl_options){.memory_limit = 1ull << 60});
   halo_cl_block *block;
   ck_assert_int_eq(halo_cl_alloc(device, device->caps.max_allocation + 1, "a matrix", &block),
                    HALO_OUT_OF_MEMORY);
   ck_message_has("a matrix asks for");
   ck_message_has("in one piece");
+  ck_message_has("refused more (CL_");
   ck_assert_int_eq(halo_cl_alloc(device, SIZE_MAX, "a matrix", &block), HALO_OUT_OF_MEMORY);
   ck_assert_int_eq(halo_cl_alloc(device, 0, "nothing", &block), HALO_OK);
   ck_assert_ptr_nonnull(block->mem);
@@ -635,6 +651,7 @@ int main(void) {
   tcase_add_test(plain, config_cache_dir);
   tcase_add_test(plain, config_shared_cache);
   tcase_add_test(plain, caps_samples);
+  tcase_add_test(plain, caps_private);
   tcase_add_loop_test(plain, caps_errors, 0, sizeof caps_faults / sizeof caps_faults[0]);
   tcase_add_test(plain, caps_unreadable);
   tcase_add_test(plain, device_selection);

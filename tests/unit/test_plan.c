@@ -360,7 +360,7 @@ START_TEST(assign_random) {
     }
     int64_t limit = round % 2 ? 4096 + 128 * (round % 20) : INT64_MAX;
     halo_plan *plan = plan_of_temps(count, temps);
-    ck_ok(halo_plan_assign(plan, 128, limit));
+    ck_ok(halo_plan_assign(plan, 128, limit, INT64_MAX));
     if (limit == INT64_MAX) ck_assert_int_eq(plan->arenas.count, 1);
     check_placed(plan, 128, limit);
     halo_plan_release(plan);
@@ -411,7 +411,7 @@ START_TEST(assign_plainly) {
     }
     int64_t limit = round % 4 == 3 ? 128 * 300 : 1 << 30;
     halo_plan *plan = plan_of_temps(count, temps);
-    ck_ok(halo_plan_assign(plan, 128, limit));
+    ck_ok(halo_plan_assign(plan, 128, limit, INT64_MAX));
     place_plainly(temps, count, 128, limit);
     for (int32_t i = 0; i < count; i++) {
       ck_assert_int_eq(plan->buffers.data[i].index, temps[i].index);
@@ -429,7 +429,7 @@ START_TEST(assign_shares) {
     temps[i] = (halo_plan_buffer){.first = i, .last = i + 1, .size = 1000};
   }
   halo_plan *plan = plan_of_temps(20, temps);
-  ck_ok(halo_plan_assign(plan, 256, INT64_MAX));
+  ck_ok(halo_plan_assign(plan, 256, INT64_MAX, INT64_MAX));
   check_placed(plan, 256, INT64_MAX);
   ck_assert_int_eq(plan->arenas.data[0].size, 2048);
   halo_plan_release(plan);
@@ -437,15 +437,15 @@ START_TEST(assign_shares) {
   /* What does not fit one arena goes to the next; one that is too large is refused by name. */
   for (int32_t i = 0; i < 20; i++) temps[i].last = 20;
   plan = plan_of_temps(20, temps);
-  ck_ok(halo_plan_assign(plan, 256, 4096));
+  ck_ok(halo_plan_assign(plan, 256, 4096, INT64_MAX));
   check_placed(plan, 256, 4096);
   ck_assert_int_eq(plan->arenas.count, 5);
   halo_plan_release(plan);
   plan = plan_of_temps(20, temps);
-  ck_fails(halo_plan_assign(plan, 256, 1000), HALO_OUT_OF_MEMORY, "value needs 1024 bytes");
+  ck_fails(halo_plan_assign(plan, 256, 1000, 1000), HALO_OUT_OF_MEMORY, "value needs 1024 bytes");
   halo_plan_release(plan);
   plan = plan_of_temps(0, temps);
-  ck_ok(halo_plan_assign(plan, 256, 1000));
+  ck_ok(halo_plan_assign(plan, 256, 1000, INT64_MAX));
   ck_assert_int_eq(plan->arenas.count, 0);
   halo_plan_release(plan);
 }
@@ -770,7 +770,7 @@ START_TEST(assign_in_results) {
     plan->result_buffers = &buffer;
     plan->result_alias = &alias;
     plan->result_offered = &is_offered;
-    ck_ok(halo_plan_assign(plan, 128, INT64_MAX));
+    ck_ok(halo_plan_assign(plan, 128, INT64_MAX, INT64_MAX));
     const halo_plan_buffer *b = plan->buffers.data;
     if (offered) {
       ck_assert_int_eq(plan->arenas.count, 1);

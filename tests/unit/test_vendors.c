@@ -10,9 +10,7 @@ static void set_up(void) {
   setenv("HALO_CPU", "off", 1);
   setenv("HALO_TREAT_AS", "gpu", 1);
   unsetenv("HALO_KERNELS");
-  vendor_name = NULL;
-  vendor_groups_most = 0;
-  vendor_launches = vendor_with_offset = 0;
+  setenv("HALO_SEPARATE_MEMORY", "1", 1);
 }
 
 /* ---- Groups along y and z ---- */
@@ -36,7 +34,8 @@ static const struct {
      {65540 * 6, 65540 * 6},
      65540 * 4},
     {"conv:tile",
-     "HloModule conv\nENTRY e {\n  x = f32[64,65540,2] parameter(0)\n  k = f32[3,2,5] parameter(1)\n"
+     "HloModule conv\nENTRY e {\n  x = f32[64,65540,2] parameter(0)\n  k = f32[3,2,5] "
+     "parameter(1)\n"
      "  ROOT c = f32[64,65540,5] convolution(x, k), window={size=3 pad=1_1},\n"
      "    dim_labels=b0f_0io->b0f\n}\n",
      {65540 * 128, 30},
@@ -86,12 +85,99 @@ START_TEST(many_groups) {
 }
 END_TEST
 
+/* ---- Memory ---- */
+
+enum { SIDE = 2048, ELEMENTS = SIDE * SIDE }; /* 16 MiB of f32 */
+
+/* Adds an array to its transpose: with an argument, a temporary and a result of 16 MiB each. */
+static halo_status memory_run(void) {
+  halo_client *client = run_client(NULL);
+  const halo_compile_options apart = {.no_fusion = true};
+  halo_executable *executable = NULL;
+  halo_buffer *x = NULL, *result = NULL;
+  static float values[ELEMENTS];
+  for (int i = 0; i < ELEMENTS; i++) values[i] = (float)(i % 8191);
+  halo_status status = run_try_compile(client,
+                                       "HloModule m\nENTRY e {\n  x = f32[2048,2048] parameter(0)\n"
+                                       "  t = f32[2048,2048] transpose(x), dimensions={1,0}\n"
+                                       "  ROOT s = f32[2048,2048] add(x, t)\n}\n",
+                                       &apart, &executable);
+  if (status == HALO_OK) {
+    status =
+        halo_buffer_from_host(client, values, halo_executable_argument_shape(executable, 0), &x);
+  }
+  if (status == HALO_OK) status = halo_executable_execute(executable, &x, 1, NULL, &result);
+  if (status == HALO_OK) status = halo_buffer_to_host(result, values, sizeof values);
+  for (int i = 0; i < ELEMENTS && status == HALO_OK; i += 997) {
+    int turned = i % SIDE * SIDE + i / SIDE;
+    ck_assert_float_eq(values[i], (float)(i % 8191 + turned % 8191));
+  }
+  if (result) halo_buffer_release(result);
+  if (x) halo_buffer_release(x);
+  if (executable) halo_executable_release(executable);
+  halo_client_release(client);
+  return status;
+}
+
+/* NVIDIA's driver states a quarter of the memory as the largest block, and gives larger ones. */
+START_TEST(more_than_stated) {
+  set_up();
+  vendor_allocation = 8 << 20;
+  ck_ok(memory_run());
+}
+END_TEST
+
+START_TEST(no_more_than_stated) {
+  set_up();
+  vendor_allocation = 8 << 20;
+  vendor_enforces = CL_TRUE;
+  ck_fails(memory_run(), HALO_OUT_OF_MEMORY, "in one piece");
+  ck_message_has("8.0 MiB and refused more (CL_INVALID_BUFFER_SIZE)");
+}
+END_TEST
+
+/* Intel's flag without its option for compilers gives wrong results. */
+START_TEST(intel) {
+  set_up();
+  vendor_name = "Intel(R) Corporation";
+  vendor_allocation = 8 << 20;
+  vendor_enforces = vendor_is_intel = CL_TRUE;
+  vendor_option = "-cl-intel-greater-than-4GB-buffer-required";
+  ck_ok(memory_run());
+  ck_assert_int_eq(vendor_with_flag, 3);
+  ck_assert_int_ge(vendor_with_option, 1);
+  vendor_with_flag = vendor_with_option = 0;
+  vendor_allocation = 64 << 20;
+  ck_ok(memory_run());
+  ck_assert_int_eq(vendor_with_flag, 0);
+  ck_assert_int_eq(vendor_with_option, 0);
+}
+END_TEST
+
+/* The driver finds out that there is no memory when a block is first used. */
+START_TEST(lazy) {
+  set_up();
+  ck_ok(memory_run());
+  ck_assert_int_eq(vendor_touches, 3);
+  vendor_touch_state = CL_MEM_OBJECT_ALLOCATION_FAILURE;
+  ck_fails(memory_run(), HALO_OUT_OF_MEMORY, "buffer f32[2048,2048] asks for 16.0 MiB");
+  ck_message_has("CL_MEM_OBJECT_ALLOCATION_FAILURE");
+}
+END_TEST
+
 static Suite *vendor_suite(void) {
   Suite *suite = suite_create("vendors");
   TCase *limits = tcase_create("grids");
   tcase_set_timeout(limits, 240);
   tcase_add_loop_test(limits, many_groups, 0, GRID_COUNT);
   suite_add_tcase(suite, limits);
+  TCase *memory = tcase_create("memory");
+  tcase_set_timeout(memory, 120);
+  tcase_add_test(memory, more_than_stated);
+  tcase_add_test(memory, no_more_than_stated);
+  tcase_add_test(memory, intel);
+  tcase_add_test(memory, lazy);
+  suite_add_tcase(suite, memory);
   return suite;
 }
 

@@ -7,10 +7,20 @@
 #include <CL/cl.h>
 #include <dlfcn.h>
 #include <stdatomic.h>
+#include <stdio.h>
 #include <string.h>
 
-static const char *vendor_name;       /* CL_DEVICE_VENDOR; NULL: the driver's own */
-static size_t vendor_groups_most;     /* groups along y and along z of a launch; 0: any number */
+static const char *vendor_name;   /* CL_DEVICE_VENDOR; NULL: the driver's own */
+static size_t vendor_groups_most; /* groups along y and along z of a launch; 0: any number */
+static size_t vendor_allocation;  /* CL_DEVICE_MAX_MEM_ALLOC_SIZE; 0: the driver's own; */
+static cl_bool vendor_enforces;   /* larger blocks are refused, */
+static cl_bool vendor_is_intel;   /* but those with Intel's flag are not */
+static cl_int vendor_touch_state; /* of commands that write one byte; 0: as they end */
+static const char
+    *vendor_option; /* that programs are to be built with, and the driver does not know */
+static atomic_int vendor_with_option; /* programs built with it, */
+static atomic_int vendor_with_flag;   /* and blocks made with Intel's flag */
+static atomic_int vendor_touches;     /* commands that wrote one byte */
 static atomic_int vendor_launches;    /* made so far, */
 static atomic_int vendor_with_offset; /* and those of them that have an offset */
 
@@ -26,6 +36,11 @@ __attribute__((used)) static cl_int (*const vendor_link)(cl_uint, cl_platform_id
 
 cl_int clGetDeviceInfo(cl_device_id device, cl_device_info what, size_t size, void *out,
                        size_t *length) {
+  if (what == CL_DEVICE_MAX_MEM_ALLOC_SIZE && vendor_allocation) {
+    if (length) *length = sizeof(cl_ulong);
+    if (out) *(cl_ulong *)out = vendor_allocation;
+    return CL_SUCCESS;
+  }
   if (what != CL_DEVICE_VENDOR || !vendor_name) {
     return VENDOR_REAL(clGetDeviceInfo, device, what, size, out, length);
   }
@@ -46,6 +61,56 @@ cl_int clEnqueueNDRangeKernel(cl_command_queue queue, cl_kernel kernel, cl_uint 
   if (offset) atomic_fetch_add(&vendor_with_offset, 1);
   return VENDOR_REAL(clEnqueueNDRangeKernel, queue, kernel, dims, offset, global, local, count,
                      list, event);
+}
+
+cl_mem clCreateBuffer(cl_context context, cl_mem_flags flags, size_t size, void *host,
+                      cl_int *code) {
+  const cl_mem_flags unrestricted = 1 << 23; /* CL_MEM_ALLOW_UNRESTRICTED_SIZE_INTEL */
+  cl_bool free_size = vendor_is_intel && (flags & unrestricted);
+  if (vendor_enforces && size > vendor_allocation && !free_size) {
+    *code = CL_INVALID_BUFFER_SIZE;
+    return NULL;
+  }
+  if (free_size) {
+    atomic_fetch_add(&vendor_with_flag, 1);
+    flags &= ~unrestricted;
+  }
+  return VENDOR_REAL(clCreateBuffer, context, flags, size, host, code);
+}
+
+static _Atomic(cl_event) vendor_touch; /* the last of these commands */
+
+cl_int clEnqueueWriteBuffer(cl_command_queue queue, cl_mem to, cl_bool wait, size_t offset,
+                            size_t size, const void *from, cl_uint count, const cl_event *list,
+                            cl_event *event) {
+  cl_int code =
+      VENDOR_REAL(clEnqueueWriteBuffer, queue, to, wait, offset, size, from, count, list, event);
+  if (size == 1) atomic_fetch_add(&vendor_touches, 1);
+  if (size == 1 && event) atomic_store(&vendor_touch, *event);
+  return code;
+}
+
+cl_int clGetEventInfo(cl_event event, cl_event_info what, size_t size, void *out, size_t *length) {
+  cl_int code = VENDOR_REAL(clGetEventInfo, event, what, size, out, length);
+  if (vendor_touch_state && what == CL_EVENT_COMMAND_EXECUTION_STATUS &&
+      event == atomic_load(&vendor_touch)) {
+    *(cl_int *)out = vendor_touch_state;
+  }
+  return code;
+}
+
+cl_int clBuildProgram(cl_program program, cl_uint count, const cl_device_id *devices,
+                      const char *options, void(CL_CALLBACK *notify)(cl_program, void *),
+                      void *user) {
+  char known[1024];
+  const char *at = vendor_option ? strstr(options, vendor_option) : NULL;
+  if (at) {
+    atomic_fetch_add(&vendor_with_option, 1);
+    snprintf(known, sizeof known, "%.*s%s", (int)(at - options), options,
+             at + strlen(vendor_option));
+    options = known;
+  }
+  return VENDOR_REAL(clBuildProgram, program, count, devices, options, notify, user);
 }
 
 #pragma GCC visibility pop

@@ -71,13 +71,20 @@ static halo_status lapack_lower(halo_lowering *l, bool alone) {
 
 /* ---- A matrix a work item ---- */
 
+static bool lapack_fits_group(const halo_caps *caps, const halo_lapack_view *v) {
+  size_t columns = (size_t)v->columns;
+  return ((size_t)v->rows * (columns + 1) + columns) * halo_type_size(v->type) <=
+         caps->local_memory;
+}
+
 static bool lapack_item_supports(const halo_lowering *l, const char **why) {
   enum { GPU_ELEMENTS = 1024 };
   halo_lapack_view v = lapack_view(l);
-  int64_t elements = v.rows * v.columns;
+  int64_t elements = v.rows * v.columns, bytes = elements * (int64_t)halo_type_size(v.type);
   *why = "the matrix is too large for a work item's private memory";
-  return l->caps->is_cpu ? elements * (int64_t)halo_type_size(v.type) <= HALO_LAPACK_OWN
-                         : elements <= GPU_ELEMENTS;
+  if (l->caps->is_cpu) return bytes <= HALO_LAPACK_OWN;
+  return elements <= GPU_ELEMENTS &&
+         (bytes <= halo_caps_private_bytes(l->caps) || !lapack_fits_group(l->caps, &v));
 }
 
 static double lapack_item_cost(const halo_lowering *l) {
@@ -92,9 +99,8 @@ static halo_status lapack_item_lower(halo_lowering *l) { return lapack_lower(l, 
 
 static bool lapack_group_supports(const halo_lowering *l, const char **why) {
   halo_lapack_view v = lapack_view(l);
-  size_t columns = (size_t)v.columns, size = halo_type_size(v.type);
   *why = "the device has too little local memory";
-  return ((size_t)v.rows * (columns + 1) + columns) * size <= l->caps->local_memory;
+  return lapack_fits_group(l->caps, &v);
 }
 
 /* Steps wait for each other a few times, and what is looked for in a column is not shared out. */
