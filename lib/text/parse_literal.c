@@ -159,9 +159,8 @@ static halo_status literal_nested(literal_scan *s, int d) {
 }
 
 /* In programs XLA takes a lone number for an array: it is the first element, and the others are 0. */
-static bool literal_is_first_element(const literal_scan *s) {
-  const halo_shape *shape = s->literal->shape;
-  return s->p->module && shape->rank > 0 && *s->at != '{' && !halo_type_is_complex(s->type) &&
+static bool literal_is_first_element(const literal_scan *s, const halo_shape *shape) {
+  return s->p->module && shape->rank > 0 && *s->at != '{' && !halo_type_is_complex(shape->type) &&
          halo_shape_element_count(shape) > 0;
 }
 
@@ -250,7 +249,8 @@ static halo_status literal_value(literal_scan *s, const halo_shape *shape, halo_
     return HALO_OK;
   }
   if (shape->type == HALO_TUPLE) return literal_tuple(s, shape, out);
-  if (halo_shape_is_array(shape) && !literal_can_fit(shape, s->p->end - s->at)) {
+  bool first_only = halo_shape_is_array(shape) && literal_is_first_element(s, shape);
+  if (halo_shape_is_array(shape) && !first_only && !literal_can_fit(shape, s->p->end - s->at)) {
     halo_arena scratch = {0};
     halo_status status = halo_text_error(s->p, s->at,
                                          "expected a value of shape %s, and the text "
@@ -268,7 +268,7 @@ static halo_status literal_value(literal_scan *s, const halo_shape *shape, halo_
     s->type = shape->type;
     s->size = halo_type_size(shape->type);
     s->next = (*out)->data;
-    status = literal_is_first_element(s) ? literal_element(s) : literal_nested(s, 0);
+    status = first_only ? literal_element(s) : literal_nested(s, 0);
   }
   if (status != HALO_OK) {
     halo_literal_release(*out);

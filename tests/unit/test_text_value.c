@@ -390,6 +390,21 @@ START_TEST(raw_values_are_kept) {
 }
 END_TEST
 
+/* A lone number for an array may be shorter than any list of its elements. */
+START_TEST(lone_number_is_the_first_element) {
+  halo_module *module =
+      text_read("HloModule m\nENTRY e {\n  ROOT c = s32[100,100] constant(5)\n}\n");
+  const int32_t *data = module->entry->root->literal->data;
+  ck_assert_int_eq(data[0], 5);
+  int others = 0;
+  for (int i = 1; i < 100 * 100; i++) others += data[i] != 0;
+  ck_assert_int_eq(others, 0);
+  halo_module_release(module);
+  text_refuse("HloModule m\nENTRY e {\n  ROOT c = s32[100,100] constant({5})\n}\n",
+              "t:3:34: error: ", "the text ends before one could");
+}
+END_TEST
+
 /* A user's decimal comma must not reach the reader or the printer. */
 START_TEST(locale_has_no_say) {
   static const char *const names[] = {"de_DE.UTF-8", "de_DE.utf8", "fr_FR.UTF-8"};
@@ -415,6 +430,7 @@ int main(void) {
   tcase_add_test(literals, every_small_float_comes_back);
   tcase_add_test(literals, many_large_floats_come_back);
   tcase_add_test(literals, locale_has_no_say);
+  tcase_add_test(literals, lone_number_is_the_first_element);
   suite_add_tcase(suite, literals);
   TCase *attrs = tcase_create("attributes");
   tcase_add_test(attrs, windows_read);
