@@ -11,6 +11,7 @@ import re
 import sys
 
 CHECK_LINE = re.compile(r"^\d+%: Checks: (\d+), Failures: (\d+), Errors: (\d+)$", re.MULTILINE)
+PART_LINE = re.compile(r"^skipped: (.*)$", re.MULTILINE)  # of a test that ran in part
 SUM_LINE = re.compile(r"^(\d+) passed, (\d+) failed\n*\Z", re.MULTILINE)
 GOOD = {"OK", "EXPECTEDFAIL"}
 
@@ -35,6 +36,7 @@ def main():
                 why = (test.get("stdout") or "").strip().splitlines()[-1:]
                 skipped.append((test["name"], *why))
                 continue
+            skipped += [(test["name"], why) for why in PART_LINE.findall(test.get("stdout") or "")]
             if test["result"] not in GOOD:
                 bad.append((test["name"], test["result"], wrong))
                 wrong = max(wrong, 1)

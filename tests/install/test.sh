@@ -64,11 +64,19 @@ for header in "$root$prefix"/include/halo/*.h; do
     fail "halo/halo.h does not include $name"
 done
 
-# What was built does not tell where.
+# What was built does not tell where. A folder's path begins behind what is no part of a path, or behind the option of a compiler: in
+# a clone at /halo, share/doc/halo/ is no trace of it.
+tells() { tr '\0' '\n' <"$1" | LC_ALL=C grep -aqE "(^|[^A-Za-z0-9_.})/-]|-[IL])$(sed 's/[^A-Za-z0-9/]/[&]/g' <<<"$2")/"; }
+for text in '/a+b/c.c' 'at /a+b/c.c' '-I/a+b/include' $'\001/a+b/c'; do
+  tells <(printf '%s\0' "$text") /a+b || fail "the path in '$text' is not seen"
+done
+for text in 'share/a+b/c' '${prefix}/a+b/c' '/aab/c' '/a+bc/d'; do
+  if tells <(printf '%s\0' "$text") /a+b; then fail "'$text' is taken for the path"; fi
+done
 sources=$(cd "$here/../.." && pwd)
 while read -r file; do
   for place in "$sources" "$build"; do
-    if grep -qF "$place/" "$file"; then fail "${file#"$root"} has the path $place in it"; fi
+    if tells "$file" "$place"; then fail "${file#"$root"} has the path $place in it"; fi
   done
 done < <(find "$root$prefix" -type f ! -path "$root/use*")
 
