@@ -1179,6 +1179,17 @@ def runs_kernels_of_pallas(device):
 
 
 @step("tool")
+def goes_from_server_to_server(device):
+  """jax.experimental.transfer, which reads an array piece by piece and makes one of pieces."""
+  from jax.experimental import transfer
+  here, there = [transfer.start_transfer_server(device.client, "127.0.0.1:0", ["127.0.0.1:0"]) for _ in range(2)]
+  x = np.arange(300 * 1000, dtype=np.float32)
+  here.await_pull(1, [jax.device_put(x, device)])
+  wanted = struct(x.shape, x.dtype, sharding=SingleDeviceSharding(device))
+  same(there.connect(here.address()).pull(1, [wanted])[0], x)
+
+
+@step("tool")
 def says_what_comes_first(device):
   """As jax.experimental.control_deps does."""
 
