@@ -47,7 +47,8 @@ typedef struct coop_sum {
 } coop_sum;
 static coop_sum coop_begin(halo_emitter *e, int64_t all) {
   int64_t around = e->written ? e->written : 1;
-  coop_sum sum = {all > 1 && all <= HALO_WRITTEN_OUT / around, e->written};
+  bool few = all > 1 && all <= HALO_WRITTEN_OUT && all <= HALO_WRITTEN_OUT_NESTED / around;
+  coop_sum sum = {few, e->written};
   if (sum.few) e->written = around * all;
   return sum;
 }

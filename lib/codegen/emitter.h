@@ -225,7 +225,8 @@ halo_status halo_emitter_check_called(const halo_instr *instr);
 /* Whether the window of a convolution is so small that its products are written one by one, where neighbours are made
  * vectors of. */
 bool halo_emitter_unrolls(const halo_instr *convolution);
-/* So many elements of a sum within an element, and fewer, compilers are asked to write out, for the same. */
-enum { HALO_WRITTEN_OUT = 8 };
+/* So many elements of a sum within an element, and fewer, compilers are asked to write out, for the same; and so many in all, where sums
+ * are nested. */
+enum { HALO_WRITTEN_OUT = 8, HALO_WRITTEN_OUT_NESTED = 16 };
 
 #endif
