@@ -33,10 +33,8 @@ def holes_of(path):
 def with_holes(text, holes):
     """A template's text with holes."""
     text = re.sub(r"(__kernel void \w+\()", lambda m: m[1] + holes[""], text)
-    text = re.sub(r"__attribute__\(\(reqd_work_group_size\((.*?)\)\)\)",
-                  lambda m: holes["__attribute__((reqd_work_group_size("] + m[1] + holes[")))"], text)
     for word, byte in holes.items():
-        if word not in ("", ")))"):
+        if word:
             text = text.replace(word, byte)
     return text
 

@@ -14,12 +14,6 @@ static const char *const hole_texts[HOLE_COUNT][3] = {
 #undef HALO_HOLE
 };
 
-/* Behind the sizes of a group that a kernel asks for, which are no business of functions. */
-static const char *text_skip_sizes(const char *at, const char *end) {
-  while (at < end && *at != HALO_HOLE_SIZES_END) at++;
-  return at;
-}
-
 void halo_text_render(halo_strbuf *out, const char *text, size_t length, halo_kernel_form form,
                       const char *unit) {
   const char *end = text + length, *from = text;
@@ -29,7 +23,6 @@ void halo_text_render(halo_strbuf *out, const char *text, size_t length, halo_ke
     if (!is_unit && (byte >= HOLE_COUNT || !hole_texts[byte][form])) continue;
     halo_strbuf_append_n(out, from, (size_t)(at - from));
     halo_strbuf_append(out, is_unit ? unit : hole_texts[byte][form]);
-    if (byte == HALO_HOLE_SIZES && form != HALO_FORM_KERNEL) at = text_skip_sizes(at, end);
     from = at + 1;
   }
   halo_strbuf_append_n(out, from, (size_t)(end - from));
@@ -124,14 +117,29 @@ int64_t halo_kernel_argument_bytes(const halo_kernel *kernel, uint32_t address_b
   return bytes;
 }
 
+bool halo_kernel_takes_any_group(const halo_kernel *kernel) { return kernel->facts.group[0] == 0; }
+
+void halo_kernel_render(halo_strbuf *out, const halo_kernel *kernel, halo_kernel_form form,
+                        const char *unit) {
+  const char *text = kernel->text, *head = text;
+  if (form == HALO_FORM_KERNEL && !halo_kernel_takes_any_group(kernel)) {
+    const size_t *group = kernel->facts.group;
+    while (*head && *head != HALO_HOLE_HEAD) head++;
+    halo_text_render(out, text, (size_t)(head - text), form, unit);
+    halo_strbuf_printf(out, "__attribute__((reqd_work_group_size(%zu, %zu, %zu))) ", group[0],
+                       group[1], group[2]);
+  }
+  halo_text_render(out, head, strlen(head), form, unit);
+}
+
 const halo_kernel *halo_kernel_make(halo_arena *arena, const halo_kernel *kernel) {
   halo_kernel *made = halo_arena_copy(arena, kernel, sizeof *kernel);
   halo_strbuf text = {0};
-  halo_text_render(&text, kernel->text, strlen(kernel->text), HALO_FORM_KERNEL, NULL);
+  halo_kernel_render(&text, kernel, HALO_FORM_KERNEL, NULL);
   made->text = halo_arena_strdup(arena, kernel->text);
   made->bytes = text.length;
   for (const char *at = kernel->text; *at; at++) {
-    made->asks_x |= *at == HALO_HOLE_GROUP_ID_0 || *at == HALO_HOLE_GLOBAL_SIZE_0;
+    made->facts.asks_x |= *at == HALO_HOLE_GROUP_ID_0 || *at == HALO_HOLE_GLOBAL_SIZE_0;
   }
   halo_strbuf_deinit(&text);
   return made;

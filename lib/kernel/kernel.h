@@ -49,7 +49,7 @@ typedef struct halo_grid {
   uint32_t dims;              /* 1 to 3 */
   size_t global[3], local[3]; /* work items along each dimension, of all and of a group */
   size_t items;               /* along the first dimension, that do something; 0: all do */
-  bool any_local;             /* groups of any size will do: their work items share nothing */
+  bool any_local;             /* halo_kernel_takes_any_group of the kernel */
   bool
       any_x; /* parts along x will do: no work item asks there for its group or for all work items */
 } halo_grid;
@@ -100,15 +100,30 @@ void halo_kernel_declare(halo_strbuf *out, const halo_kernel_param *params, int3
 /* Appends all that a kernel gets as arguments of a function that declares the same. */
 void halo_kernel_pass(halo_strbuf *out, const halo_kernel_param *params, int32_t count);
 
+/* What is known of a kernel's code. */
+typedef struct halo_kernel_facts {
+  /* Work items of a group along each dimension that the code is written for; the kernel tells compilers so. Zeros: groups of any
+   * size will do, as work items share nothing. */
+  size_t group[3];
+  bool has_loops;
+  bool
+      asks_x; /* for the number of a group, or of all work items, along x; halo_kernel_make finds out */
+} halo_kernel_facts;
+
 typedef struct halo_kernel {
   const char *name; /* with a hole for its unit's number */
   const halo_kernel_param *params;
   int32_t param_count;
   const char *text; /* with holes: the functions that it calls, then itself */
   size_t bytes;     /* of the text as a kernel */
-  bool has_loops;   /* in its code */
-  bool asks_x;      /* for the number of a group, or of all work items, along x */
+  halo_kernel_facts facts;
 } halo_kernel;
+
+/* Appends a kernel in a form, as halo_text_render does; as a kernel of a program it begins with the size of its groups. */
+void halo_kernel_render(halo_strbuf *out, const halo_kernel *kernel, halo_kernel_form form,
+                        const char *unit);
+/* Whether groups of any size will do. */
+bool halo_kernel_takes_any_group(const halo_kernel *kernel);
 
 /* Bytes of all arguments of a kernel, at most. */
 int64_t halo_kernel_argument_bytes(const halo_kernel *kernel, uint32_t address_bits);

@@ -85,7 +85,7 @@ halo_status halo_accumulator_declare(halo_lowering *l, halo_accumulator *out, co
   halo_strbuf_printf(l->source, "static inline %s %s_op(%s a, %s b) {\n%s}\n", out->type, name,
                      out->type, out->type, halo_strbuf_text(&e.body));
   halo_sections_join(l->sections, &e.sections);
-  l->has_loops |= e.has_loops;
+  l->facts.has_loops |= e.has_loops;
   halo_status status = e.status;
   halo_emitter_deinit(&e);
   return status;

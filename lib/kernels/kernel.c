@@ -3,6 +3,8 @@
 #include "codegen/ctype.h"
 #include "kernels/kernels.h"
 
+#include <string.h>
+
 const char *halo_kernel_name(halo_lowering *l, const char *suffix) {
   return halo_arena_printf(l->arena, "%sk%d_%s", l->prefix, l->next_kernel++, suffix);
 }
@@ -72,17 +74,24 @@ halo_arg_texts halo_kernel_arg_texts(halo_arena *arena, const halo_kernel_arg *a
   return texts;
 }
 
+void halo_kernel_group(halo_lowering *l, size_t x, size_t y) {
+  l->facts.group[0] = x;
+  l->facts.group[1] = y;
+  l->facts.group[2] = 1;
+}
+
 const halo_kernel *halo_kernel_finish(halo_lowering *l, const halo_emitter *e, const char *name,
                                       const halo_arg_texts *texts) {
+  l->facts.has_loops |= e->has_loops;
   const halo_kernel *made =
       halo_kernel_make(l->texts, &(halo_kernel){.name = name,
                                                 .params = texts->params,
                                                 .param_count = e->args.count,
                                                 .text = halo_strbuf_text(l->source),
-                                                .has_loops = e->has_loops || l->has_loops});
+                                                .facts = l->facts});
   halo_vec_push(&l->parts, made);
   halo_strbuf_deinit(l->source);
-  l->has_loops = false;
+  l->facts = (halo_kernel_facts){0};
   return made;
 }
 
@@ -95,10 +104,11 @@ halo_launch *halo_kernel_launch(halo_lowering *l, const halo_emitter *e, const h
       .args =
           halo_arena_copy(l->arena, e->args.data, sizeof(halo_kernel_arg) * (size_t)e->args.count),
       .arg_count = e->args.count,
-      .grid = {.dims = 1},
+      .grid = {.dims = 1, .any_local = halo_kernel_takes_any_group(kernel)},
       .in_place = in_place,
       .sections = e->sections,
   };
+  memcpy(launch.grid.local, kernel->facts.group, sizeof launch.grid.local);
   halo_vec_push(&l->launches, launch);
   return &l->launches.data[l->launches.count - 1];
 }
@@ -131,7 +141,12 @@ size_t halo_kernel_local_size(const halo_caps *caps, int64_t items) {
   return local ? local : 1;
 }
 
+void halo_launch_line(halo_launch *launch, int64_t items, size_t local) {
+  bool any = launch->grid.any_local;
+  launch->grid = halo_grid_line(items, local);
+  launch->grid.any_local = any;
+}
+
 void halo_launch_items(const halo_caps *caps, halo_launch *launch, int64_t items) {
-  launch->grid = halo_grid_line(items, halo_kernel_local_size(caps, items));
-  launch->grid.any_local = true;
+  halo_launch_line(launch, items, halo_kernel_local_size(caps, items));
 }

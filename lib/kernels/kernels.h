@@ -47,10 +47,10 @@ halo_loop_facts *halo_loop_facts_create(halo_arena *arena);
 typedef struct halo_lowering {
   halo_arena *arena;
   const halo_caps *caps;
-  const char *kernels; /* the HALO_KERNELS list, or NULL */
-  halo_arena *texts;   /* of kernels */
-  halo_strbuf *source; /* of the next kernel; nothing of the program is named in it */
-  bool has_loops;      /* what is in it so far */
+  const char *kernels;     /* the HALO_KERNELS list, or NULL */
+  halo_arena *texts;       /* of kernels */
+  halo_strbuf *source;     /* of the next kernel; nothing of the program is named in it */
+  halo_kernel_facts facts; /* of that kernel, so far */
   halo_sections *sections;
   halo_strbuf *explain; /* one line an implementation considered */
   const char *prefix;   /* of kernel names: what keeps those of one program apart, such as "u@_" */
@@ -171,10 +171,13 @@ typedef struct halo_arg_texts {
 } halo_arg_texts;
 halo_arg_texts halo_kernel_arg_texts(halo_arena *arena, const halo_kernel_arg *args, int32_t count,
                                      uint64_t in_place);
-/* Makes a kernel of the source so far, which is empty then; its parameters are e's arguments. */
+/* Notes that the next kernel is written for groups of x * y work items. */
+void halo_kernel_group(halo_lowering *l, size_t x, size_t y);
+/* Makes a kernel of the source and the facts so far, which are empty then; its parameters are e's arguments. */
 const halo_kernel *halo_kernel_finish(halo_lowering *l, const halo_emitter *e, const char *name,
                                       const halo_arg_texts *texts);
-/* A launch of a kernel, of one dimension and no sizes yet; e's arguments and sections are taken over. */
+/* A launch of a kernel, of one dimension; its groups have the size that the kernel is written for, or none yet. e's arguments and
+ * sections are taken over. */
 halo_launch *halo_kernel_launch(halo_lowering *l, const halo_emitter *e, const halo_kernel *kernel,
                                 const char *label, uint64_t in_place);
 /* Adds a kernel with e's body, and a launch of it. */
@@ -194,7 +197,9 @@ void halo_kernel_add_function(halo_strbuf *out, const char *name, const char *te
 int32_t halo_lowering_input(const halo_lowering *l, const halo_instr *parameter);
 /* A work-group size for a one-dimensional launch of `items` items without local memory. */
 size_t halo_kernel_local_size(const halo_caps *caps, int64_t items);
-/* Sets a one-dimensional launch. */
+/* Sets a one-dimensional launch of so many work items, or a few more that do nothing, in groups of `local`. */
+void halo_launch_line(halo_launch *launch, int64_t items, size_t local);
+/* The same in groups of halo_kernel_local_size. */
 void halo_launch_items(const halo_caps *caps, halo_launch *launch, int64_t items);
 
 #endif

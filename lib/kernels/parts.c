@@ -126,7 +126,7 @@ void halo_parts_hole(const halo_parts *p, halo_template *k, const char *name, co
 void halo_parts_finish(halo_parts *p, halo_template *k) {
   halo_lowering *l = p->l;
   halo_template_finish(k, l->source);
-  l->has_loops = true; /* as all templates have */
+  l->facts.has_loops = true; /* as all templates have */
   p->kernel = halo_kernel_finish(l, &p->e, p->name, &p->texts);
 }
 

@@ -300,7 +300,7 @@ static int32_t bundle_make_unit(bundle_text *t, const char *name) {
     bundle_put_body(t, body, start, number);
     start += body->room;
   }
-  halo_kernel kernel = {.name = name, .has_loops = true};
+  halo_kernel kernel = {.name = name, .facts.has_loops = true};
   bundle_set_parameters(t, &kernel);
   bundle_put_kernel(t, &text, &kernel);
   kernel.text = halo_strbuf_text(&text);
@@ -323,7 +323,7 @@ halo_status bundle_make(lower_state *s, const halo_target *target, const bundle 
   bundle_set_args(&t, lower_constant_leaf(s, table, "shares of a bundle"), launch);
   halo_literal_release(table);
   launch->grid = halo_grid_line(pieces * (int64_t)t.group, t.group);
-  launch->grid.any_local = t.group > 1;
+  launch->grid.any_local = true;
   halo_vec_deinit(&t.offset);
   halo_vec_deinit(&t.whole);
   halo_strbuf_deinit(&t.pointers);

@@ -77,7 +77,7 @@ static halo_status lower_check_launch(lower_state *s, const halo_launch *launch,
       instr->line > 0 ? halo_arena_printf(&s->plan->arena, "line %d: ", instr->line) : "";
   const halo_grid *grid = &launch->grid;
   size_t groups = grid->local[0] ? grid->global[0] / grid->local[0] : 0;
-  if (launch->kernel->asks_x && caps->max_groups[0] && groups > caps->max_groups[0]) {
+  if (launch->kernel->facts.asks_x && caps->max_groups[0] && groups > caps->max_groups[0]) {
     return halo_fail(HALO_UNIMPLEMENTED,
                      "%s%s needs %zu work groups in one launch; the device %s allows %llu", line,
                      instr->name, groups, caps->name, (unsigned long long)caps->max_groups[0]);
@@ -102,7 +102,7 @@ static void lower_launch(lower_state *s, halo_steps *steps, const halo_launch *l
   step->unit = binding->unit;
   step->kernel = launch->kernel ? halo_arena_strdup(&s->plan->arena, launch->kernel->name) : NULL;
   step->grid = launch->grid;
-  step->grid.any_x = launch->kernel && !launch->kernel->asks_x;
+  step->grid.any_x = launch->kernel && !launch->kernel->facts.asks_x;
   if (launch->gemm) {
     step->gemm = halo_arena_copy(&s->plan->arena, launch->gemm, sizeof *launch->gemm);
   }

@@ -11,7 +11,11 @@
 int32_t lower_unit(lower_state *s, const halo_kernel *const *kernels, int32_t count,
                    halo_sections sections) {
   halo_strbuf key = {0};
-  for (int32_t k = 0; k < count; k++) halo_strbuf_append(&key, kernels[k]->text);
+  for (int32_t k = 0; k < count; k++) {
+    halo_strbuf_append(&key, kernels[k]->text);
+    const size_t *group = kernels[k]->facts.group;
+    halo_strbuf_append_n(&key, (const char *)group, sizeof kernels[k]->facts.group);
+  }
   halo_strbuf_append_n(&key, (const char *)&sections, sizeof sections);
   intptr_t known = (intptr_t)halo_map_get(&s->units, key.data, key.length);
   if (!known) {
@@ -53,8 +57,7 @@ void lower_unit_functions(halo_strbuf *out, const halo_plan_unit *unit, const ch
                           bool alone) {
   halo_kernel_form form = alone ? HALO_FORM_ALONE : HALO_FORM_FUNCTION;
   for (int32_t k = 0; k < unit->kernel_count; k++) {
-    const char *text = unit->kernels[k]->text;
-    halo_text_render(out, text, strlen(text), form, number);
+    halo_kernel_render(out, unit->kernels[k], form, number);
   }
 }
 
@@ -107,7 +110,7 @@ bool lower_has_loops(const lower_state *s, const halo_step *step) {
   const halo_plan_unit *unit = &s->plan->units.data[step->unit];
   bool loops = false;
   for (int32_t k = 0; k < unit->kernel_count; k++) {
-    loops |= unit->kernels[k]->has_loops;
+    loops |= unit->kernels[k]->facts.has_loops;
   }
   return loops;
 }

@@ -580,7 +580,7 @@ static void region_put_body(const region_text *t, halo_strbuf *out) {
 static int32_t region_make_unit(region_text *t, const char *name) {
   /* Where loops of kernels get barriers, some lose their end. Functions that are not put in place are left as they are. */
   bool in_function = t->e->s->caps->adds_barriers && t->e->group == 1;
-  halo_kernel kernel = {.name = name, .has_loops = true};
+  halo_kernel kernel = {.name = name, .facts = {{t->e->group, 1, 1}, .has_loops = true}};
   region_set_parameters(t, &kernel);
   halo_strbuf text = {0}, declared = {0};
   halo_kernel_declare(&declared, kernel.params, kernel.param_count);

@@ -5,10 +5,19 @@
 #include <stdio.h>
 #include <string.h>
 
+/* A unit's number in a text. */
+typedef struct source_number {
+  char text[16];
+} source_number;
+
+static source_number source_number_of(int32_t number) {
+  source_number digits;
+  snprintf(digits.text, sizeof digits.text, "%d", number);
+  return digits;
+}
+
 void halo_plan_kernel_name(halo_strbuf *out, const char *kernel, int32_t number) {
-  char digits[16];
-  snprintf(digits, sizeof digits, "%d", number);
-  halo_text_render(out, kernel, strlen(kernel), HALO_FORM_KERNEL, digits);
+  halo_text_render(out, kernel, strlen(kernel), HALO_FORM_KERNEL, source_number_of(number).text);
 }
 
 size_t halo_plan_unit_bytes(const halo_plan_unit *unit) {
@@ -29,7 +38,7 @@ void halo_plan_source(halo_strbuf *out, const halo_plan *plan, const int32_t *un
   for (int32_t i = 0; i < count; i++) {
     const halo_plan_unit *unit = &plan->units.data[units ? units[i] : i];
     for (int32_t k = 0; k < unit->kernel_count; k++) {
-      halo_plan_kernel_name(out, unit->kernels[k]->text, i);
+      halo_kernel_render(out, unit->kernels[k], HALO_FORM_KERNEL, source_number_of(i).text);
     }
   }
 }

@@ -37,13 +37,26 @@ START_TEST(forms) {
 }
 END_TEST
 
-/* Sizes of groups are no business of functions. */
+static void check_kernel(const halo_kernel *kernel, halo_kernel_form form, const char *expected) {
+  halo_strbuf out = {0};
+  halo_kernel_render(&out, kernel, form, "7");
+  ck_assert_str_eq(halo_strbuf_text(&out), expected);
+  halo_strbuf_deinit(&out);
+}
+
+/* A kernel that is written for groups of one size says so in front of itself, behind the functions that it calls. The size is
+ * no business of functions. */
 START_TEST(sizes) {
-  static const char text[] = "\0051, H_N, 1\006 " HALO_HEAD "f(" HALO_PLACES "int x)";
-  check_form(text, HALO_FORM_KERNEL, NULL,
-             "__attribute__((reqd_work_group_size(1, H_N, 1))) __kernel void f(int x)");
-  check_form(text, HALO_FORM_ALONE, NULL,
-             " static void f(const size_t h_x, const size_t h_y, int x)");
+  halo_kernel kernel = {.text = "int g(int x);\n" HALO_HEAD "u" HALO_UNIT "(" HALO_PLACES "int x)"};
+  ck_assert(halo_kernel_takes_any_group(&kernel));
+  check_kernel(&kernel, HALO_FORM_KERNEL, "int g(int x);\n__kernel void u7(int x)");
+  kernel.facts = (halo_kernel_facts){.group = {16, 8, 1}};
+  ck_assert(!halo_kernel_takes_any_group(&kernel));
+  check_kernel(&kernel, HALO_FORM_KERNEL,
+               "int g(int x);\n"
+               "__attribute__((reqd_work_group_size(16, 8, 1))) __kernel void u7(int x)");
+  check_kernel(&kernel, HALO_FORM_ALONE,
+               "int g(int x);\nstatic void u7(const size_t h_x, const size_t h_y, int x)");
 }
 END_TEST
 

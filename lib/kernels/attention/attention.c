@@ -183,10 +183,10 @@ static halo_status attention_write(attention_text *t, const char *how) {
     halo_parts_hole(parts, &k, "H_BEHIND", "%s",
                     halo_ctype_constant(l->arena, t->v.behind->literal, 0));
   }
+  if (t->local > 1) halo_kernel_group(l, (size_t)t->local, 1);
   halo_parts_finish(parts, &k);
   halo_launch *launch =
       halo_parts_launch(parts, halo_arena_printf(l->arena, "%s attention:%s", l->name, how));
-  launch->grid.any_local = t->local == 1;
   launch->grid.local[0] = (size_t)t->local;
   launch->grid.global[0] = (size_t)(groups * tiles * t->local);
   return halo_parts_end(parts);

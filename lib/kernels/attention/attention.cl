@@ -161,7 +161,7 @@ __kernel void H_NAME(H_PARAMS) {
 #undef H_QUERY
 #else
 /* The group's work items read a block of keys and values together into local memory. */
-__attribute__((reqd_work_group_size(H_LOCAL, 1, 1))) __kernel void H_NAME(H_PARAMS) {
+__kernel void H_NAME(H_PARAMS) {
   H_POINTERS
   __local float keys[H_BLOCK * H_DEPTH], values[H_BLOCK * H_WIDTH];
   const int lid = (int)get_local_id(0);

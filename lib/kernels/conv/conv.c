@@ -126,11 +126,10 @@ static halo_status conv_tile_lower(halo_lowering *l) {
   bool rhs_k = !conv_is_minor(v.rhs->shape, v.dims->rhs_output);
   halo_template_define_int(&k, "H_AKFAST", turned ? rhs_k : lhs_k);
   halo_template_define_int(&k, "H_BKFAST", turned ? lhs_k : rhs_k);
+  halo_kernel_group(l, 16, 16);
   halo_parts_finish(&p, &k);
   halo_launch *launch = halo_parts_launch(&p, "conv:tile");
   launch->grid.dims = 3;
-  launch->grid.local[0] = launch->grid.local[1] = 16;
-  launch->grid.local[2] = 1;
   launch->grid.global[0] = (size_t)((columns + 63) / 64 * 16);
   launch->grid.global[1] = (size_t)((rows + 63) / 64 * 16);
   launch->grid.global[2] = (size_t)v.products;

@@ -501,11 +501,10 @@ static halo_status dot_tile_lower(halo_lowering *l) {
   halo_template_define_int(&k, "H_K", v.k);
   halo_template_define_int(&k, "H_AKFAST", v.lhs.contract.stride == 1);
   halo_template_define_int(&k, "H_BKFAST", v.rhs.contract.stride == 1);
+  halo_kernel_group(l, 16, 16);
   halo_parts_finish(&t.parts, &k);
   halo_launch *launch = halo_parts_launch(&t.parts, "dot:tile");
   launch->grid.dims = 3;
-  launch->grid.local[0] = launch->grid.local[1] = 16;
-  launch->grid.local[2] = 1;
   launch->grid.global[0] = (size_t)((v.n + 63) / 64 * 16);
   launch->grid.global[1] = (size_t)((v.m + 63) / 64 * 16);
   launch->grid.global[2] = (size_t)v.batch;

@@ -22,7 +22,6 @@
 #define H_INT int
 #endif
 
-__attribute__((reqd_work_group_size(16, 16, 1)))
 __kernel void H_NAME(H_PARAMS) {
   H_POINTERS
   /* One column more than needed: transposed stores then spread over the banks. */

@@ -128,7 +128,6 @@ halo_status halo_panels_pack_lower(halo_parts *parts, const halo_panels_pack *p,
   halo_parts_finish(parts, &k);
   halo_launch *launch = halo_parts_launch(parts, label);
   int64_t items = (steps + block - 1) / block * ((p->lines + p->panel - 1) / p->panel) * p->batch;
-  launch->grid.any_local = true;
   launch->grid.local[0] =
       8; /* always: some runtimes compile a kernel anew for each size of group */
   launch->grid.global[0] = (size_t)halo_panels_round_up(items, (int64_t)launch->grid.local[0]);
@@ -231,7 +230,6 @@ void halo_panels_launch(halo_parts *parts, const char *label, const halo_panels 
                         const halo_panels_sizes *sizes) {
   halo_launch *launch = halo_parts_launch(parts, label);
   int64_t turns = panels_turns(b, sizes);
-  launch->grid.any_local = true;
   launch->grid.local[0] = 1;
   launch->grid.global[0] = (size_t)((panels_items(b, sizes) + turns - 1) / turns);
 }

@@ -373,7 +373,7 @@ static const char *pass_call_stages(const pass_writer *w, const char *table) {
                         "__global const %s *restrict roots) {\n%s}\n",
                         call, part, part, part, part, part, halo_strbuf_text(&body.body)));
   halo_emit_line(w->e, "%s(xr, xi, yr, yi, %s);", call, table ? table : "0");
-  w->l->has_loops |= body.has_loops;
+  w->l->facts.has_loops |= body.has_loops;
   halo_emitter_deinit(&body);
   halo_strbuf_deinit(&name);
   return from;
@@ -404,6 +404,7 @@ halo_status fft_pass_lower(halo_lowering *l, const fft_pass *pass) {
   pass_write(&w);
   if (w.e->status == HALO_OK) {
     const char *label = halo_arena_printf(l->arena, "%s fft:stockham", l->name);
+    if (pass->items > 1) halo_kernel_group(l, (size_t)pass->items, 1);
     halo_launch *launch = halo_kernel_add(l, w.e, name, label, 0);
     int64_t along = pass_is_interleaved(pass) ? pass->inner : pass->lead;
     int64_t groups = (along + pass->lanes - 1) / pass->lanes;

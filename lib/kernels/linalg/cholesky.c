@@ -91,11 +91,10 @@ static halo_status cholesky_group_lower(halo_lowering *l) {
   cholesky_holes(&p, &k, cholesky, type);
   halo_template_define_int(&k, "H_X", (long long)group[0]);
   halo_template_define_int(&k, "H_Y", (long long)group[1]);
+  halo_kernel_group(l, group[0], group[1]);
   halo_parts_finish(&p, &k);
   halo_launch *launch = halo_parts_launch(&p, "cholesky:group");
   launch->grid.dims = 2;
-  launch->grid.local[0] = group[0];
-  launch->grid.local[1] = group[1];
   launch->grid.global[0] = group[0] * (size_t)batch;
   launch->grid.global[1] = group[1];
   return halo_parts_end(&p);
@@ -162,6 +161,7 @@ static halo_status cholesky_panels_lower(halo_lowering *l) {
   halo_template_define_int(&k, "H_B", cut.columns);
   halo_template_define_int(&k, "H_ROWS", cut.rows);
   halo_template_define_int(&k, "H_NV", cut.vectors);
+  halo_kernel_group(l, 1, 1);
   halo_parts_finish(&p, &k);
   for (int64_t turn = 0; turn < cut.panels; turn++) {
     for (int32_t a = 0; a < p.e.args.count; a++) { /* the one argument that is no buffer */
@@ -169,7 +169,6 @@ static halo_status cholesky_panels_lower(halo_lowering *l) {
     }
     halo_launch *launch = halo_parts_launch(&p, "cholesky:panels");
     launch->grid.dims = 2;
-    launch->grid.local[0] = launch->grid.local[1] = 1;
     launch->grid.global[0] = (size_t)(cut.panels - turn);
     launch->grid.global[1] = (size_t)batch;
   }

@@ -21,7 +21,6 @@
 #define H_Y 4
 #endif
 
-__attribute__((reqd_work_group_size(H_X, H_Y, 1)))
 __kernel void H_NAME(H_PARAMS) {
   H_POINTERS
   __local H_T w[H_N][H_N + 1];

@@ -47,7 +47,6 @@
 #define H_SPACE __global
 #endif
 
-__attribute__((reqd_work_group_size(1, 1, 1)))
 __kernel void H_NAME(H_PARAMS) {
   H_POINTERS
   const H_INT batch = (H_INT)get_global_id(1);

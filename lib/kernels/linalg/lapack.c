@@ -55,14 +55,13 @@ static halo_status lapack_lower(halo_lowering *l, bool alone) {
   if (!alone) lapack_group(l->caps, &v, group);
   halo_template_define_int(&k, "H_X", (long long)group[0]);
   halo_template_define_int(&k, "H_Y", (long long)group[1]);
+  if (!alone) halo_kernel_group(l, group[0], group[1]);
   halo_parts_finish(&p, &k);
   halo_launch *launch = halo_parts_launch(&p, alone ? "lapack:item" : "lapack:group");
   if (alone) {
     lapack_launch_items(l->caps, launch, v.batch);
   } else {
     launch->grid.dims = 2;
-    launch->grid.local[0] = group[0];
-    launch->grid.local[1] = group[1];
     launch->grid.global[0] = group[0] * (size_t)v.batch;
     launch->grid.global[1] = group[1];
   }

@@ -126,7 +126,7 @@ void lapack_launch_items(const halo_caps *caps, halo_launch *launch, int64_t bat
   if (!caps->is_cpu) return;
   size_t local = 1;
   while (local < MOST && batch >= (int64_t)(GROUPS * local)) local *= 2;
-  launch->grid = halo_grid_line(batch, local);
+  halo_launch_line(launch, batch, local);
 }
 
 double lapack_items_cost(const halo_lowering *l, double each, int64_t batch) {

@@ -132,7 +132,7 @@ static halo_status solve_lines_lower(halo_lowering *l) {
     enum { MOST = 32, GROUPS = 512 };
     size_t local = 1;
     while (local < MOST && items >= (int64_t)(GROUPS * local)) local *= 2;
-    launch->grid = halo_grid_line(items, local);
+    halo_launch_line(launch, items, local);
   }
   return halo_parts_end(&p);
 }

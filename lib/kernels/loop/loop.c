@@ -248,7 +248,6 @@ static void loop_launch(halo_launch *launch, const halo_caps *caps, const loop_s
     int64_t most = caps->max_work_group == 1 ? 1 : 64;
     while (local < most && along % (2 * local) == 0) local *= 2;
   }
-  launch->grid.any_local = true;
   launch->grid.items = (size_t)along;
   launch->grid.local[0] = (size_t)local;
   launch->grid.global[0] = (size_t)((along + local - 1) / local * local);

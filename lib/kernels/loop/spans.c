@@ -149,7 +149,6 @@ void halo_loop_launch_spans(const halo_lowering *l, halo_launch *launch, const h
   if (local < 1) local = 1;
   while (s->rows % local != 0) local--;
   launch->grid.dims = 1;
-  launch->grid.any_local = true;
   launch->grid.items = launch->grid.global[0] = (size_t)s->rows;
   launch->grid.local[0] = (size_t)local;
 }

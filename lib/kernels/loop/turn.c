@@ -145,9 +145,6 @@ static void turn_size_launch(halo_launch *launch, bool local, size_t tiles_p, si
     launch->grid.global[0] = tiles_o * TURN_SIZE;
     launch->grid.global[1] = tiles_p * TURN_ROWS;
     launch->grid.global[2] = batch;
-    launch->grid.local[0] = TURN_SIZE;
-    launch->grid.local[1] = TURN_ROWS;
-    launch->grid.local[2] = 1;
     return;
   }
   launch->grid.global[0] = tiles_p * tiles_o * batch;
@@ -203,6 +200,7 @@ halo_status halo_turn_lower(halo_lowering *l) {
   halo_template_define_int(&k, "H_ROWS", TURN_ROWS);
   halo_template_define_int(&k, "H_MODE", mode);
   if (mode == TURN_REGISTERS) turn_register_holes(&t, &k, shape, out, o);
+  if (local) halo_kernel_group(l, TURN_SIZE, TURN_ROWS);
   halo_parts_finish(&t, &k);
   turn_size_launch(halo_parts_launch(&t, "loop:turn"), local,
                    (size_t)((shape->dims[p] + tile - 1) / tile),

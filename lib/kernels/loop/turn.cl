@@ -37,7 +37,6 @@
 #endif
 
 #if H_MODE == 1
-__attribute__((reqd_work_group_size(H_TILE, H_ROWS, 1)))
 __kernel void H_NAME(H_PARAMS) {
   H_POINTERS
   /* One column more than needed: reads across the rows then spread over the banks. */

@@ -366,8 +366,7 @@ static void reduce_size_launch(const halo_reduce_text *t, const halo_reduce_cut 
   } else {
     work *= cut->local;
   }
-  launch->grid = halo_grid_line(work, local);
-  launch->grid.any_local = cut->columns || cut->local == 1;
+  halo_launch_line(launch, work, local);
 }
 
 /* One kernel: helper functions for input and output, then the template. */
@@ -415,6 +414,7 @@ static halo_status reduce_stage(const halo_reduce_text *t, const halo_reduce_cut
   halo_template_define_int(&k, "H_STRETCH", reduce_stretch(t, cut));
   halo_template_define_int(&k, "H_SPAN", cut->line);
   halo_template_define_int(&k, "H_ORDERED", t->v.ordered);
+  if (!cut->columns && cut->local > 1) halo_kernel_group(l, (size_t)cut->local, 1);
   halo_parts_finish(&parts, &k);
   const char *label = halo_arena_printf(l->arena, "reduce:%s%s",
                                         cut->columns && !cut->turned ? "column" : "row", suffix);

@@ -354,9 +354,6 @@ __kernel void H_NAME(H_PARAMS) {
 #else
 /* One work group takes one chunk of one row; its work items take H_LANES neighbours at a time, or, when
  * the order counts, a piece each. Result order: chunk, row. */
-#if H_LOCAL > 1
-__attribute__((reqd_work_group_size(H_LOCAL, 1, 1)))
-#endif
 __kernel void H_NAME(H_PARAMS) {
   H_POINTERS
 #if H_LOCAL > 1

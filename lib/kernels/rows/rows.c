@@ -79,9 +79,8 @@ static halo_status rows_end(halo_lowering *l, halo_rows_text *t, const char *how
   if (t->e.status == HALO_OK) {
     const char *label = halo_arena_printf(l->arena, "%s rows:%s", l->name, how);
     uint64_t in_place = rows_in_place(l, &t->v, t->local > 1);
-    halo_launch *launch = halo_kernel_add(l, &t->e, t->name, label, in_place);
-    launch->grid = halo_grid_line(items, local);
-    launch->grid.any_local = t->local == 1;
+    if (t->local > 1) halo_kernel_group(l, (size_t)t->local, 1);
+    halo_launch_line(halo_kernel_add(l, &t->e, t->name, label, in_place), items, local);
   }
   halo_status status = t->e.status;
   halo_rows_text_deinit(t);

@@ -345,8 +345,7 @@ static void scatter_launch_size(const halo_lowering *l, const scatter_view *v,
   /* Long work items: a few a group, but enough groups to share out. */
   size_t local = 1;
   while (local < 32 && cut->items >= (int64_t)(64 * local)) local *= 2;
-  launch->grid = halo_grid_line(cut->items, local);
-  launch->grid.any_local = true;
+  halo_launch_line(launch, cut->items, local);
 }
 
 static halo_status scatter_lower_windows(halo_lowering *l, const char *name, const scatter_view *v,

@@ -113,6 +113,7 @@ void halo_sort_block_kernel(const halo_sort_records *r, halo_parts *p, int64_t n
   halo_template_define_int(&k, "H_OWN", own);
   halo_template_define_int(&k, "H_KEEP", keep);
   halo_template_define_int(&k, "H_DISTINCT", r->packed);
+  if (!own) halo_kernel_group(p->l, (size_t)(cut.team * cut.teams), 1);
   halo_parts_finish(p, &k);
   sort_launch_groups(halo_parts_launch(p, label), sort_ceil(r->rows * blocks, cut.teams),
                      cut.team * cut.teams);
@@ -275,6 +276,7 @@ static halo_status sort_radix_step(const halo_sort_records *r, const sort_radix 
   halo_template_define_int(&k, "H_PIECES", cut->pieces);
   halo_template_define_int(&k, "H_SHARE", cut->share);
   halo_template_define_int(&k, "H_LOCAL", local);
+  halo_kernel_group(p.l, (size_t)local, 1);
   halo_parts_finish(&p, &k);
   halo_launch *launch = halo_parts_launch(&p, labels[step]);
   sort_launch_groups(launch, step == 1 ? r->rows : r->rows * cut->pieces, local);

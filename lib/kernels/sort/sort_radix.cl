@@ -33,7 +33,7 @@
 #define H_LOCAL 8
 #endif
 
-__attribute__((reqd_work_group_size(H_LOCAL, 1, 1))) __kernel void H_NAME(H_PARAMS) {
+__kernel void H_NAME(H_PARAMS) {
   H_POINTERS
   const H_INT t = (H_INT)get_local_id(0), group = (H_INT)get_group_id(0);
 #if H_STEP == 1

@@ -199,10 +199,10 @@ static halo_status scan_step(const scan_view *v, int step) {
   halo_template_define_int(&k, "H_REVERSE", v->reverse);
   halo_template_define_int(&k, "H_LANES", v->lanes);
   halo_template_define_int(&k, "H_LOCAL", local);
+  if (step == SCAN_BEFORE) halo_kernel_group(p.l, (size_t)local, 1);
   halo_parts_finish(&p, &k);
   halo_launch *launch = halo_parts_launch(&p, labels[step]);
   if (step == SCAN_BEFORE) {
-    launch->grid.local[0] = (size_t)local;
     launch->grid.global[0] = (size_t)(rows * local);
   } else {
     int64_t items = (rows * v->chunks + v->lanes - 1) / v->lanes;
