@@ -20,6 +20,7 @@
  *                        the device to others for a moment; unset: 50000
  *   HALO_COLLECTIVE_TIMEOUT  seconds until a device that others wait for is given up; unset: 60
  *   HALO_SYNCHRONOUS     1: what a run needs of the host is done in the caller's thread
+ *   HALO_WAIT_EACH       1: each kernel is waited for, so that a failure names it
  *   HALO_DISABLE_PASSES  names of optional passes to leave out, separated by commas
  *   HALO_COMMUNICATOR    what connects processes: "mpi", "tcp", or another in a library of its own; "none": nothing;
  *                        unset: MPI where mpiexec started them, TCP where Slurm did or there is a coordinator
@@ -57,6 +58,7 @@ typedef enum halo_config {
   HALO_CONFIG_REGION_TIME,
   HALO_CONFIG_COLLECTIVE_TIMEOUT,
   HALO_CONFIG_SYNCHRONOUS,
+  HALO_CONFIG_WAIT_EACH,
   HALO_CONFIG_DISABLE_PASSES,
   HALO_CONFIG_COMMUNICATOR,
   HALO_CONFIG_TCP_ADDRESS,

@@ -143,6 +143,7 @@ halo_status halo_program_create(halo_cl_device *device, halo_plan *plan,
     bool synchronous = halo_config_flag(HALO_CONFIG_SYNCHRONOUS);
     p->takes_turns = synchronous && waits && exec_exchanges_plainly(p);
     p->synchronous = synchronous && !waits;
+    p->waits_each = halo_config_flag(HALO_CONFIG_WAIT_EACH);
   }
   if (status == HALO_OK && !device->caps.is_null) {
     p->may_be_here =

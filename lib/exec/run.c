@@ -347,6 +347,7 @@ static void run_log_end(const halo_run *run, halo_status status) {
  * whoever waits for that may end the process then. A failure is kept as this thread's message. */
 static halo_status run_end(halo_run *run, halo_status status) {
   halo_cl_device *device = run->program->device;
+  if (status == HALO_DEVICE_ERROR) halo_fail_in(status, "program %s", run->program->plan->name);
   if (status != HALO_OK) status = run_tell_team(run, status);
   halo_run_settle(run);
   halo_cl_event *done = run->done;
@@ -490,6 +491,7 @@ static halo_run *run_create(halo_program *p, halo_value *const *arguments, const
   run->queue = p->device->queue;
   atomic_fetch_add(&p->references, 1);
   run->done = halo_cl_event_create();
+  halo_cl_event_set_work(run->done, plan->name);
   run->created = halo_run_clock(run);
   run->arguments = (halo_value **)(run + 1);
   run->results = run->arguments + arguments_size;

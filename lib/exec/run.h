@@ -51,6 +51,7 @@ struct halo_program {
   halo_cl_block *constants;
   bool *asks_host;  /* by step number */
   bool synchronous; /* the caller's thread may wait */
+  bool waits_each;  /* each kernel is waited for, so that a failure names it */
   bool takes_turns; /* it may wait for the device, and exchanges begin there and go on in turn */
   bool may_be_here; /* it runs on the device's queue `here` when nothing else is in its way */
   pthread_mutex_t lock;  /* of what follows; never held while anything is waited for */

@@ -4,22 +4,25 @@
 
 #include "base/memory.h"
 
+#include <string.h>
+
 typedef struct conditional_state {
-  union {
-    unsigned char pred;
-    int32_t index;
-  } selector; /* on its way from the device */
+  halo_cl_word selector; /* on its way from the device: a pred or an s32 */
   cl_event read;
 } conditional_state;
 
 static halo_status conditional_prepare(halo_program *p, const halo_step *step, void **out) {
-  (void)p;
   (void)step;
-  *out = halo_alloc(sizeof(conditional_state));
-  return HALO_OK;
+  conditional_state *state = halo_alloc(sizeof *state);
+  *out = state;
+  return halo_cl_word_create(p->device, &state->selector);
 }
 
-static void conditional_release(void *data) { halo_free(data); }
+static void conditional_release(void *data) {
+  conditional_state *state = data;
+  halo_cl_word_release(&state->selector);
+  halo_free(state);
+}
 
 static bool conditional_asks_host(const halo_program *p, const halo_step *step) {
   (void)p;
@@ -30,11 +33,11 @@ static bool conditional_asks_host(const halo_program *p, const halo_step *step) 
 static halo_status conditional_start(halo_run *run, const halo_step *step, void *data) {
   conditional_state *state = data;
   halo_place_at at = halo_run_resolve(run, step->args[0].buffer);
-  size_t size = step->selector_is_pred ? sizeof state->selector.pred : sizeof state->selector.index;
+  size_t size = step->selector_is_pred ? sizeof(unsigned char) : sizeof(int32_t);
   run->wanted = NULL;
   HALO_TRY(
       halo_cl_check(halo_cl.clEnqueueReadBuffer(run->queue, at.mem, CL_FALSE, (size_t)at.offset,
-                                                size, &state->selector, 0, NULL, &state->read),
+                                                size, state->selector.data, 0, NULL, &state->read),
                     "reading a branch's selector"));
   return halo_cl_check(halo_cl.clFlush(run->queue), "clFlush");
 }
@@ -47,9 +50,9 @@ static halo_status conditional_finish(halo_run *run, const halo_step *step, void
   halo_cl.clReleaseEvent(state->read);
   HALO_TRY(status);
   run->ahead = 0;
-  int32_t branch = state->selector.pred ? 0 : 1;
+  int32_t branch = *state->selector.data ? 0 : 1;
   if (!step->selector_is_pred) {
-    branch = state->selector.index;
+    memcpy(&branch, state->selector.data, sizeof branch);
     if (branch < 0 || branch >= step->list_count) branch = step->list_count - 1;
   }
   return halo_run_steps(run, &step->lists[branch]);

@@ -115,11 +115,13 @@ static halo_status kernel_start(halo_run *run, const halo_step *step, void *data
   cl_event storage, *event = halo_run_event(run, &storage);
   HALO_TRY(kernel_bind(run, step, state));
   bool compiles = !state->was_launched && halo_cl_compiles_at_launch(device);
-  if (compiles) event = &storage;
+  bool waits = run->program->waits_each;
+  if (compiles || waits) event = &storage;
   if (compiles) HALO_TRY(halo_cl_check_compiler(device));
   state->was_launched = true;
   HALO_TRY(halo_cl_check(kernel_enqueue_parts(run, step, state, event), step->label));
   if (compiles) kernel_watch(device, storage);
+  if (waits) HALO_TRY(halo_fail_in(halo_cl_await(storage), "kernel %s", step->label));
   halo_run_queued(run, step, &storage);
   return HALO_OK;
 }

@@ -8,18 +8,21 @@ enum { WHILE_CONDITION, WHILE_BODY };
 
 /* What the condition said, on its way from the device. */
 typedef struct while_state {
-  unsigned char more;
+  halo_cl_word more; /* one byte of it */
   cl_event read;
 } while_state;
 
 static halo_status while_prepare(halo_program *p, const halo_step *step, void **out) {
-  (void)p;
-  (void)step;
-  *out = halo_alloc(sizeof(while_state));
-  return HALO_OK;
+  while_state *state = halo_alloc(sizeof *state);
+  *out = state;
+  return step->trips < 0 ? halo_cl_word_create(p->device, &state->more) : HALO_OK;
 }
 
-static void while_release(void *data) { halo_free(data); }
+static void while_release(void *data) {
+  while_state *state = data;
+  halo_cl_word_release(&state->more);
+  halo_free(state);
+}
 
 static bool while_asks_host(const halo_program *p, const halo_step *step) {
   (void)p;
@@ -30,10 +33,10 @@ static bool while_asks_host(const halo_program *p, const halo_step *step) {
 static halo_status while_ask(halo_run *run, const halo_step *step, while_state *state) {
   halo_place_at at = halo_run_resolve(run, step->args[0].buffer);
   run->ahead = 0;
-  state->more = 1;
+  *state->more.data = 1;
   HALO_TRY(
       halo_cl_check(halo_cl.clEnqueueReadBuffer(run->queue, at.mem, CL_FALSE, (size_t)at.offset, 1,
-                                                &state->more, 0, NULL, &state->read),
+                                                state->more.data, 0, NULL, &state->read),
                     "reading a loop's condition"));
   return halo_cl_check(halo_cl.clFlush(run->queue), "clFlush");
 }
@@ -102,7 +105,7 @@ static halo_status while_start(halo_run *run, const halo_step *step, void *data)
 /* Regions that may take long ask whether they have to go on; mostly they do not. */
 static bool while_is_over(void *data, bool *moved) {
   while_state *state = data;
-  *moved = state->read && halo_cl_look(state->read) && !state->more;
+  *moved = state->read && halo_cl_look(state->read) && !*state->more.data;
   return *moved;
 }
 
@@ -117,7 +120,7 @@ static halo_status while_finish(halo_run *run, const halo_step *step, void *data
   }
   HALO_TRY(while_hear(run, state));
   bool odd = false;
-  while (state->more) {
+  while (*state->more.data) {
     HALO_TRY(while_round(run, step));
     odd = !odd;
     HALO_TRY(halo_run_steps(run, &step->lists[WHILE_CONDITION]));

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* opencl/check.c: OpenCL's codes as statuses. */
 #include "opencl/opencl.h"
+#include "opencl/private.h"
+
+enum { CHECK_NVIDIA_ILLEGAL_ACCESS = -9999 }; /* no name in headers */
 
 #define CHECK_CODE(code)                                                                           \
   { code, #code }
@@ -68,6 +71,7 @@ static const struct {
     CHECK_CODE(CL_INVALID_COMPILER_OPTIONS),
     CHECK_CODE(CL_INVALID_LINKER_OPTIONS),
     CHECK_CODE(CL_INVALID_DEVICE_PARTITION_COUNT),
+    {CHECK_NVIDIA_ILLEGAL_ACCESS, "illegal access to memory"},
     {-1001, "CL_PLATFORM_NOT_FOUND_KHR"},
 };
 
@@ -82,6 +86,9 @@ halo_status halo_cl_check(cl_int code, const char *call) {
   if (code >= CL_SUCCESS) return HALO_OK;
   bool memory = code == CL_MEM_OBJECT_ALLOCATION_FAILURE || code == CL_OUT_OF_RESOURCES ||
                 code == CL_OUT_OF_HOST_MEMORY;
-  return halo_fail(memory ? HALO_OUT_OF_MEMORY : HALO_DEVICE_ERROR, "%s failed: %s (%d)", call,
-                   halo_cl_code_name(code), (int)code);
+  /* Handles of the library's own become invalid only by what a kernel did before. */
+  bool lost = code == CL_INVALID_COMMAND_QUEUE || code == CL_INVALID_CONTEXT ||
+              code == CHECK_NVIDIA_ILLEGAL_ACCESS;
+  return halo_fail(memory ? HALO_OUT_OF_MEMORY : HALO_DEVICE_ERROR, "%s failed: %s (%d)%s", call,
+                   halo_cl_code_name(code), (int)code, lost ? HALO_CL_LOST : "");
 }

@@ -7,10 +7,13 @@
 #include "base/vec.h"
 #include "base/worker.h"
 #include "opencl/opencl.h"
+#include "opencl/private.h"
 
 #include <pthread.h>
 #include <sched.h>
 #include <stdatomic.h>
+#include <stdio.h>
+#include <string.h>
 
 typedef enum event_state { EVENT_PENDING, EVENT_QUEUED, EVENT_OVER } event_state;
 
@@ -32,7 +35,8 @@ struct halo_cl_event {
   halo_status status;     /* once over */
   char *message;          /* of a failure */
   event_calls when_queued, when_over;
-  bool watched; /* the driver was asked to call back */
+  bool watched;  /* the driver was asked to call back */
+  char work[40]; /* what it ends, for messages */
 };
 
 /* ---- Life ---- */
@@ -44,6 +48,12 @@ halo_cl_event *halo_cl_event_create(void) {
   pthread_mutex_init(&event->lock, NULL);
   pthread_cond_init(&event->changed, NULL);
   return event;
+}
+
+void halo_cl_event_set_work(halo_cl_event *event, const char *work) {
+  size_t length = strnlen(work, sizeof event->work - 1);
+  memcpy(event->work, work, length);
+  event->work[length] = '\0';
 }
 
 void halo_cl_event_retain(halo_cl_event *event) {
@@ -105,14 +115,22 @@ bool halo_cl_has_happened(cl_event handle) {
   return code != CL_SUCCESS || state <= CL_COMPLETE;
 }
 
-/* How a command ended. */
-static halo_status event_check(cl_event handle) {
+/* How a command ended, of work that is called `work` ("": something). */
+static halo_status event_check(cl_event handle, const char *work) {
   cl_int state = CL_COMPLETE;
   if (!handle) return HALO_OK;
   HALO_TRY(halo_cl_check(
       halo_cl.clGetEventInfo(handle, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof state, &state, NULL),
       "clGetEventInfo"));
-  halo_status status = halo_cl_check(state, "a command on the device");
+  char what[sizeof((halo_cl_event *)0)->work + 64];
+  snprintf(what, sizeof what, "a command on the device%s%s", *work ? ", of " : "", work);
+  halo_status status = halo_cl_check(state, what);
+  if (state == CL_OUT_OF_RESOURCES || state == CL_MEM_OBJECT_ALLOCATION_FAILURE) {
+    return halo_fail(status,
+                     "%s failed: %s (%d): memory was short, or a kernel used memory that is not "
+                     "its own" HALO_CL_LOST,
+                     what, halo_cl_code_name(state), (int)state);
+  }
   /* No other driver says so of a command. */
   if (state != CL_DEVICE_NOT_FOUND) return status;
   return halo_fail(status,
@@ -139,7 +157,7 @@ halo_status halo_cl_await(cl_event handle) {
   if (code != CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST) {
     HALO_TRY(halo_cl_check(code, "clWaitForEvents"));
   }
-  return event_check(handle);
+  return event_check(handle, "");
 }
 
 /* ---- The end ---- */
@@ -196,7 +214,7 @@ static halo_cl_event *event_next_cause(halo_cl_event *event, halo_status *status
       *status = event_outcome(cause);
     }
   }
-  if (!open && *status == HALO_OK) *status = event_check(event->handle);
+  if (!open && *status == HALO_OK) *status = event_check(event->handle, event->work);
   pthread_mutex_unlock(&event->lock);
   return open;
 }

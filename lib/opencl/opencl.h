@@ -174,6 +174,19 @@ halo_status halo_cl_read(halo_cl_block *block, void *data, size_t size, cl_event
 bool halo_cl_copy_here(halo_cl_block *block, void *to, const void *from, size_t size,
                        cl_event after, halo_status *status);
 
+/* A few bytes of the host's that commands read device memory into, again and again: pinned and mapped once where the device has
+ * memory of its own, since drivers copy to other memory in a second step. `data` holds 8 bytes. Neither copied nor moved. */
+typedef struct halo_cl_word {
+  unsigned char *data;
+  unsigned char own[8]; /* this and the rest is staging.c's */
+  cl_mem mem;
+  halo_cl_device *device;
+} halo_cl_word;
+/* After a failure it is released, too. */
+halo_status halo_cl_word_create(halo_cl_device *device, halo_cl_word *word);
+/* No command uses it any more. All zeros are allowed. */
+void halo_cl_word_release(halo_cl_word *word);
+
 /* A range of device memory and its image in the host's plain memory, between which bytes go through pinned pieces
  * while the owner, one thread at a time, does something else. A stream reads or writes. */
 typedef struct halo_cl_stream halo_cl_stream;

@@ -9,6 +9,10 @@
 
 /* The end of messages about devices that are missing. */
 #define HALO_CL_DOCTOR "; 'halo doctor', or 'python -m jax_halo doctor', says what is missing"
+/* The end of messages about commands that failed on the device. */
+#define HALO_CL_LOST                                                                               \
+  "; if nothing runs any more, the driver has given up the device's context: a new client gets "   \
+  "another. HALO_WAIT_EACH=1 names the kernel"
 
 /* fork.c: notes that this process uses OpenCL; from then on its children do not. To be called before any other call
  * of OpenCL. */

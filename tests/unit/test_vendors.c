@@ -79,7 +79,9 @@ START_TEST(many_groups) {
   float *values = grid_run(_i);
   ck_assert_int_eq(vendor_launches, 2 * launches + 1); /* one of the second run is in two parts */
   ck_assert_int_eq(vendor_with_offset, 1);
-  ck_assert(memcmp(values, expected, sizeof *values * (size_t)grids[_i].results) == 0);
+  for (int64_t i = 0; i < grids[_i].results; i++) {
+    if (values[i] != expected[i]) ck_abort_msg("element %lld differs", (long long)i);
+  }
   free(values);
   free(expected);
 }
@@ -165,6 +167,108 @@ START_TEST(lazy) {
 }
 END_TEST
 
+/* ---- Copies to the host ---- */
+
+/* What the host asks a loop and a branch goes to memory that is pinned and mapped once. */
+START_TEST(pinned_answers) {
+  set_up();
+  setenv("HALO_KERNELS", "-region:kernel", 1);
+  halo_client *client = run_client(NULL);
+  halo_executable *executable = run_compile(
+      client,
+      "HloModule host\n"
+      "add {\n  a = f32[] parameter(0)\n  b = f32[] parameter(1)\n  ROOT s = f32[] add(a, b)\n}\n"
+      "more {\n  x = f32[1024] parameter(0)\n  z = f32[] constant(0)\n"
+      "  s = f32[] reduce(x, z), dimensions={0}, to_apply=add\n  n = f32[] constant(1e6)\n"
+      "  ROOT c = pred[] compare(s, n), direction=LT\n}\n"
+      "twice {\n  x = f32[1024] parameter(0)\n  ROOT y = f32[1024] add(x, x)\n}\n"
+      "same {\n  x = f32[1024] parameter(0)\n  ROOT y = f32[1024] multiply(x, x)\n}\n"
+      "next {\n  x = f32[1024] parameter(0)\n  z = f32[] constant(0)\n"
+      "  s = f32[] reduce(x, z), dimensions={0}, to_apply=add\n  n = f32[] constant(1e5)\n"
+      "  c = pred[] compare(s, n), direction=LT\n"
+      "  ROOT y = f32[1024] conditional(c, x, x), true_computation=twice, "
+      "false_computation=same\n}\n"
+      "ENTRY e {\n  x = f32[1024] parameter(0)\n"
+      "  ROOT w = f32[1024] while(x), condition=more, body=next\n}\n");
+  float values[1024];
+  for (int i = 0; i < 1024; i++) values[i] = 1;
+  halo_buffer *x = run_buffer(client, 1024, values), *result;
+  ck_ok(halo_executable_execute(executable, &x, 1, NULL, &result));
+  ck_ok(halo_buffer_to_host(result, values, sizeof values));
+  ck_assert_float_eq(values[7], 128 * 128); /* seven rounds that double, and one that squares */
+  ck_assert_int_ge(vendor_short_reads, 9 + 8);
+  ck_assert_int_eq(vendor_pinned, vendor_short_reads);
+  ck_assert_int_lt(vendor_maps, 8);
+  halo_buffer_release(result);
+  halo_buffer_release(x);
+  halo_executable_release(executable);
+  halo_client_release(client);
+}
+END_TEST
+
+/* Large copies are those of several threads. */
+START_TEST(large_copies) {
+  set_up();
+  enum { COUNT = (67 << 18) + 12345 }; /* f32: 67 MiB and a little */
+  float *values = malloc(sizeof *values * COUNT), *back = malloc(sizeof *back * COUNT);
+  for (int i = 0; i < COUNT; i++) values[i] = (float)(i % 16777213);
+  halo_client *client = run_client(NULL);
+  halo_buffer *buffer = run_buffer(client, COUNT, values);
+  ck_ok(halo_buffer_to_host(buffer, back, sizeof *back * COUNT));
+  for (int i = 0; i < COUNT; i++) {
+    if (values[i] != back[i]) ck_abort_msg("element %d: %g instead of %g", i, back[i], values[i]);
+  }
+  halo_buffer_release(buffer);
+  halo_client_release(client);
+  free(values);
+  free(back);
+}
+END_TEST
+
+/* ---- Contexts that a kernel ends ---- */
+
+/* The launch of the second kernel is the last one that the driver does. */
+START_TEST(context_dies) {
+  set_up();
+  if (_i) setenv("HALO_WAIT_EACH", "1", 1);
+  vendor_deadly_launch = 2;
+  halo_status status = memory_run();
+  ck_assert_int_ne(status, HALO_OK);
+  if (_i) {
+    ck_message_has("kernel s loop");
+    ck_message_has("CL_OUT_OF_RESOURCES");
+  }
+  ck_message_has("a new client gets another");
+  ck_ok(memory_run());
+}
+END_TEST
+
+/* Told only when the results are fetched: which program it was. */
+START_TEST(context_dies_later) {
+  set_up();
+  halo_client *client = run_client(NULL);
+  halo_executable *executable = run_compile(client, RUN_TWICE);
+  float values[1024] = {0};
+  halo_buffer *x = run_buffer(client, 1024, values), *result;
+  ck_ok(halo_executable_execute(executable, &x, 1, NULL, &result));
+  ck_ok(halo_buffer_to_host(result, values, sizeof values));
+  halo_buffer_release(result);
+  vendor_deadly_launch = 2;
+  halo_status status = halo_executable_execute(executable, &x, 1, NULL, &result);
+  if (status == HALO_OK) {
+    status = halo_buffer_to_host(result, values, sizeof values);
+    halo_buffer_release(result);
+  }
+  ck_assert_int_ne(status, HALO_OK);
+  ck_message_has("twice");
+  ck_message_has("a new client gets another");
+  halo_buffer_release(x);
+  halo_executable_release(executable);
+  halo_client_release(client);
+  ck_ok(memory_run());
+}
+END_TEST
+
 static Suite *vendor_suite(void) {
   Suite *suite = suite_create("vendors");
   TCase *limits = tcase_create("grids");
@@ -178,6 +282,16 @@ static Suite *vendor_suite(void) {
   tcase_add_test(memory, intel);
   tcase_add_test(memory, lazy);
   suite_add_tcase(suite, memory);
+  TCase *copies = tcase_create("copies");
+  tcase_set_timeout(copies, 120);
+  tcase_add_test(copies, pinned_answers);
+  tcase_add_test(copies, large_copies);
+  suite_add_tcase(suite, copies);
+  TCase *contexts = tcase_create("contexts");
+  tcase_set_timeout(contexts, 120);
+  tcase_add_loop_test(contexts, context_dies, 0, 2);
+  tcase_add_test(contexts, context_dies_later);
+  suite_add_tcase(suite, contexts);
   return suite;
 }
 

@@ -21,6 +21,11 @@ static const char
 static atomic_int vendor_with_option; /* programs built with it, */
 static atomic_int vendor_with_flag;   /* and blocks made with Intel's flag */
 static atomic_int vendor_touches;     /* commands that wrote one byte */
+static int
+    vendor_deadly_launch;      /* which launch, from 1 on, the context does not survive; 0: none */
+static atomic_int vendor_maps; /* of memory, made so far */
+static atomic_int vendor_short_reads; /* of 4 bytes at most, */
+static atomic_int vendor_pinned;      /* and those of them that go to memory which was mapped */
 static atomic_int vendor_launches;    /* made so far, */
 static atomic_int vendor_with_offset; /* and those of them that have an offset */
 
@@ -51,16 +56,73 @@ cl_int clGetDeviceInfo(cl_device_id device, cl_device_info what, size_t size, vo
   return CL_SUCCESS;
 }
 
+static _Atomic(cl_context) vendor_dead;
+
+static cl_bool vendor_is_dead(cl_command_queue queue) {
+  cl_context context = NULL;
+  cl_context dead = atomic_load(&vendor_dead);
+  return dead &&
+         VENDOR_REAL(clGetCommandQueueInfo, queue, CL_QUEUE_CONTEXT, sizeof context, &context,
+                     NULL) == CL_SUCCESS &&
+         context == dead;
+}
+
 cl_int clEnqueueNDRangeKernel(cl_command_queue queue, cl_kernel kernel, cl_uint dims,
                               const size_t *offset, const size_t *global, const size_t *local,
                               cl_uint count, const cl_event *list, cl_event *event) {
+  if (vendor_is_dead(queue)) return CL_INVALID_COMMAND_QUEUE;
   for (cl_uint d = 1; d < dims && vendor_groups_most; d++) {
     if (global[d] / local[d] > vendor_groups_most) return CL_INVALID_GLOBAL_WORK_SIZE;
   }
-  atomic_fetch_add(&vendor_launches, 1);
+  int number = atomic_fetch_add(&vendor_launches, 1) + 1;
   if (offset) atomic_fetch_add(&vendor_with_offset, 1);
-  return VENDOR_REAL(clEnqueueNDRangeKernel, queue, kernel, dims, offset, global, local, count,
-                     list, event);
+  cl_int code = VENDOR_REAL(clEnqueueNDRangeKernel, queue, kernel, dims, offset, global, local,
+                            count, list, event);
+  if (number == vendor_deadly_launch) {
+    cl_context context;
+    VENDOR_REAL(clGetCommandQueueInfo, queue, CL_QUEUE_CONTEXT, sizeof context, &context, NULL);
+    atomic_store(&vendor_dead, context);
+  }
+  return code;
+}
+
+enum { VENDOR_MAPS = 256 };
+static const char *vendor_mapped[VENDOR_MAPS]; /* by number of the map */
+static size_t vendor_mapped_size[VENDOR_MAPS];
+
+void *clEnqueueMapBuffer(cl_command_queue queue, cl_mem mem, cl_bool wait, cl_map_flags flags,
+                         size_t offset, size_t size, cl_uint count, const cl_event *list,
+                         cl_event *event, cl_int *code) {
+  char *mapped = VENDOR_REAL(clEnqueueMapBuffer, queue, mem, wait, flags, offset, size, count, list,
+                             event, code);
+  int number = atomic_fetch_add(&vendor_maps, 1) % VENDOR_MAPS;
+  vendor_mapped[number] = mapped;
+  vendor_mapped_size[number] = size;
+  return mapped;
+}
+
+static void vendor_note_read(const char *to, size_t size) {
+  if (size > 4) return;
+  atomic_fetch_add(&vendor_short_reads, 1);
+  cl_bool pinned = CL_FALSE;
+  for (int i = 0; i < VENDOR_MAPS; i++) {
+    pinned |= vendor_mapped[i] && to >= vendor_mapped[i] &&
+              to + size <= vendor_mapped[i] + vendor_mapped_size[i];
+  }
+  atomic_fetch_add(&vendor_pinned, pinned);
+}
+
+cl_int clEnqueueReadBuffer(cl_command_queue queue, cl_mem from, cl_bool wait, size_t offset,
+                           size_t size, void *to, cl_uint count, const cl_event *list,
+                           cl_event *event) {
+  if (vendor_is_dead(queue)) return CL_INVALID_COMMAND_QUEUE;
+  vendor_note_read(to, size);
+  return VENDOR_REAL(clEnqueueReadBuffer, queue, from, wait, offset, size, to, count, list, event);
+}
+
+cl_int clFinish(cl_command_queue queue) {
+  cl_int code = VENDOR_REAL(clFinish, queue);
+  return vendor_is_dead(queue) ? CL_OUT_OF_RESOURCES : code;
 }
 
 cl_mem clCreateBuffer(cl_context context, cl_mem_flags flags, size_t size, void *host,
@@ -83,6 +145,7 @@ static _Atomic(cl_event) vendor_touch; /* the last of these commands */
 cl_int clEnqueueWriteBuffer(cl_command_queue queue, cl_mem to, cl_bool wait, size_t offset,
                             size_t size, const void *from, cl_uint count, const cl_event *list,
                             cl_event *event) {
+  if (vendor_is_dead(queue)) return CL_INVALID_COMMAND_QUEUE;
   cl_int code =
       VENDOR_REAL(clEnqueueWriteBuffer, queue, to, wait, offset, size, from, count, list, event);
   if (size == 1) atomic_fetch_add(&vendor_touches, 1);
@@ -95,6 +158,13 @@ cl_int clGetEventInfo(cl_event event, cl_event_info what, size_t size, void *out
   if (vendor_touch_state && what == CL_EVENT_COMMAND_EXECUTION_STATUS &&
       event == atomic_load(&vendor_touch)) {
     *(cl_int *)out = vendor_touch_state;
+  }
+  cl_context context = NULL, dead = atomic_load(&vendor_dead);
+  if (dead && what == CL_EVENT_COMMAND_EXECUTION_STATUS &&
+      VENDOR_REAL(clGetEventInfo, event, CL_EVENT_CONTEXT, sizeof context, &context, NULL) ==
+          CL_SUCCESS &&
+      context == dead && *(cl_int *)out <= CL_COMPLETE) {
+    *(cl_int *)out = CL_OUT_OF_RESOURCES;
   }
   return code;
 }
