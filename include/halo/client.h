@@ -109,17 +109,18 @@ HALO_API void *halo_device_get_cl_device(const halo_device *device);
  * memory and a kernel of their own. They change results only as a different order of summation
  * does. */
 typedef struct halo_device_costs {
-  double launch;    /* seconds to start one more kernel */
-  double bandwidth; /* bytes per second of a kernel over some megabytes */
-  double rate;      /* simple operations per second of the whole device */
-  double item_rate; /* simple operations per second of one work item */
-  bool measured;    /* stored by halo_device_store_costs; otherwise defaults */
+  double launch;         /* seconds to start one more kernel */
+  double bandwidth;      /* bytes per second of a kernel over some megabytes */
+  double rate;           /* simple operations per second of the whole device */
+  double item_rate;      /* simple operations per second of one work item */
+  double item_bandwidth; /* bytes per second that one work item moves */
+  bool measured;         /* stored by halo_device_store_costs; otherwise defaults */
 } halo_device_costs;
 /* Fills in *out with the measured costs, or with the defaults for the device's kind. */
 HALO_API void halo_device_get_costs(const halo_device *device, halo_device_costs *out);
 /* Stores measured costs in the client's cache folder. All clients of this device that use that
  * folder, including this one, use them from now on. (`halo bench costs --store` measures and calls
- * this function.) All four costs must be positive. Returns HALO_FAILED_PRECONDITION without a cache
+ * this function.) All five costs must be positive. Returns HALO_FAILED_PRECONDITION without a cache
  * folder, and HALO_IO_ERROR if writing fails. Must not run while another thread compiles. */
 HALO_API HALO_MUST_USE halo_status halo_device_store_costs(halo_device *device,
                                                            const halo_device_costs *costs);

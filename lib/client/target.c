@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* client/target.c: the prices of a device: defaults by its kind, or what was measured and stored; and what it can do. */
+#include "base/config.h"
 #include "base/file.h"
 #include "base/locale.h"
 #include "base/map.h"
@@ -39,13 +40,33 @@ static bool target_read(halo_cl_device *device, halo_device_prices *kept) {
   return read;
 }
 
+/* f32 operations that a compute unit begins in a cycle. What drivers call a unit differs by vendor. */
+static double target_lanes(const halo_caps *caps) {
+  enum { NVIDIA = 128, AMD_WAVE64 = 64, AMD_WAVE32 = 128, INTEL = 8, WAVE64 = 64 };
+  if (strstr(caps->vendor, "NVIDIA")) return NVIDIA;
+  if (strstr(caps->vendor, "Advanced Micro Devices")) {
+    return caps->simd_width >= WAVE64 ? AMD_WAVE64 : AMD_WAVE32;
+  }
+  return strstr(caps->vendor, "Intel") ? INTEL : caps->simd_width;
+}
+
+/* The defaults of a device. A processor that is to be treated as a GPU stands for an unknown one. */
+static halo_prices target_defaults(const halo_caps *caps) {
+  if (caps->is_cpu) return halo_prices_cpu;
+  halo_prices_gpu_facts facts = {.units = caps->compute_units,
+                                 .lanes = target_lanes(caps),
+                                 .clock_hz = caps->clock_mhz * 1e6,
+                                 .memory_bytes = (double)caps->global_memory};
+  if (halo_config_text(HALO_CONFIG_TREAT_AS)) facts.units = 0;
+  return halo_prices_of_gpu(&facts);
+}
+
 /* The prices of a device, whose file is read once. */
 static halo_device_prices target_load(const halo_device *device) {
   halo_device_prices_kept *kept = device->prices;
   pthread_mutex_lock(&kept->lock);
   if (!kept->looked) {
-    bool is_cpu = device->cl->caps.is_cpu;
-    kept->of = (halo_device_prices){.prices = is_cpu ? halo_prices_cpu : halo_prices_gpu};
+    kept->of = (halo_device_prices){.prices = target_defaults(&device->cl->caps)};
     (void)target_read(device->cl, &kept->of);
   }
   kept->looked = true;
@@ -71,13 +92,14 @@ bool halo_device_get_price(const halo_device *device, int index, halo_device_pri
   if (!device || index < 0 || index >= HALO_PRICE_COUNT) return false;
   const halo_price_row *row = &halo_price_rows[index];
   halo_device_prices of = target_load(device);
+  halo_prices defaults = target_defaults(&device->cl->caps);
   *out = (halo_device_price){.name = row->name,
                              .meaning = row->meaning,
                              .unit = halo_price_unit_name(row->unit),
                              .origin = halo_price_origin_name(row->origin),
                              .date = row->date,
                              .value = *halo_price_of(&of.prices, index),
-                             .standard = device->cl->caps.is_cpu ? row->cpu : row->gpu,
+                             .standard = *halo_price_of(&defaults, index),
                              .stored = of.stored[index]};
   return true;
 }
@@ -86,7 +108,12 @@ void halo_device_get_costs(const halo_device *device, halo_device_costs *out) {
   halo_device_prices of = target_load(device);
   const halo_prices *p = &of.prices;
   bool measured = of.stored[halo_price_find("launch")];
-  *out = (halo_device_costs){p->launch, p->bandwidth, p->rate, p->item_rate, measured};
+  *out = (halo_device_costs){.launch = p->launch,
+                             .bandwidth = p->bandwidth,
+                             .rate = p->rate,
+                             .item_rate = p->item_rate,
+                             .item_bandwidth = p->item_bandwidth,
+                             .measured = measured};
 }
 
 /* The lines of all prices that are stored. */
@@ -115,9 +142,10 @@ static halo_status target_write(const halo_strbuf *path, const halo_strbuf *text
 
 halo_status halo_device_store_costs(halo_device *device, const halo_device_costs *costs) {
   if (!device || !costs ||
-      !(costs->launch > 0 && costs->bandwidth > 0 && costs->rate > 0 && costs->item_rate > 0)) {
+      !(costs->launch > 0 && costs->bandwidth > 0 && costs->rate > 0 && costs->item_rate > 0 &&
+        costs->item_bandwidth > 0)) {
     return halo_fail(HALO_INVALID_ARGUMENT,
-                     "halo_device_store_costs: a device and four positive costs are needed");
+                     "halo_device_store_costs: a device and five positive costs are needed");
   }
   halo_strbuf path = {0}, text = {0};
   target_path(device->cl, &path);
@@ -130,8 +158,10 @@ halo_status halo_device_store_costs(halo_device *device, const halo_device_costs
   of.prices.bandwidth = costs->bandwidth;
   of.prices.rate = costs->rate;
   of.prices.item_rate = costs->item_rate;
-  static const char *const names[] = {"launch", "bandwidth", "rate", "item_rate"};
-  for (int i = 0; i < 4; i++) of.stored[halo_price_find(names[i])] = true;
+  of.prices.item_bandwidth = costs->item_bandwidth;
+  static const char *const names[] = {"launch", "bandwidth", "rate", "item_rate", "item_bandwidth"};
+  for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+    of.stored[halo_price_find(names[i])] = true;
   target_print(&of, &text);
   halo_status status = target_write(&path, &text);
   halo_strbuf_deinit(&path);

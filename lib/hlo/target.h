@@ -22,6 +22,12 @@ typedef struct halo_target {
 halo_target halo_target_cpu(void);
 halo_target halo_target_gpu(void);
 
+/* Seconds in which `items` work items side by side do so many simple operations together: no faster than the whole device
+ * does them, and no faster than so many single items. */
+double halo_target_operations(const halo_target *target, double operations, double items);
+/* Seconds in which `items` work items side by side move so many bytes, under the same rule. */
+double halo_target_bytes(const halo_target *target, double bytes, double items);
+
 /* Whether few work items are the whole device, as cores are: vectors of neighbours are what its speed comes from then, and
  * a work item has much of the device's memory to itself. */
 static inline bool halo_target_has_few_items(const halo_target *target) {

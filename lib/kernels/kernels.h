@@ -147,13 +147,14 @@ static inline const halo_target *halo_lowering_target(const halo_lowering *l) {
 static inline const halo_prices *halo_lowering_prices(const halo_lowering *l) {
   return &halo_lowering_target(l)->prices;
 }
-/* Seconds of so many simple operations of the whole device. */
-static inline double halo_lowering_operations(const halo_lowering *l, double operations) {
-  return operations / halo_lowering_prices(l)->rate;
+/* Seconds in which `items` work items side by side do so many simple operations together. */
+static inline double halo_lowering_operations(const halo_lowering *l, double operations,
+                                              double items) {
+  return halo_target_operations(halo_lowering_target(l), operations, items);
 }
-/* Seconds of one kernel that moves so many bytes. */
-static inline double halo_lowering_seconds(const halo_lowering *l, double bytes) {
-  return halo_lowering_prices(l)->launch + bytes / halo_lowering_prices(l)->bandwidth;
+/* Seconds of one kernel in which `items` work items side by side move so many bytes. */
+static inline double halo_lowering_seconds(const halo_lowering *l, double bytes, double items) {
+  return halo_lowering_prices(l)->launch + halo_target_bytes(halo_lowering_target(l), bytes, items);
 }
 /* A fresh kernel name such as "k0_row". The text of a kernel names nothing of the program, so that
  * equal fusions have equal texts: what people read is the launch's label. */

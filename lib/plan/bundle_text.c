@@ -240,7 +240,8 @@ static int64_t bundle_fill(const bundle_text *t, const halo_target *target, halo
   double all = 0;
   for (int32_t i = 0; i < t->b->count; i++) {
     for (int32_t m = 0; m < t->b->bodies[i]->count; m++) {
-      all += lower_work(target, t->s->caps, t->b->bodies[i]->members[m]);
+      const halo_step *step = t->b->bodies[i]->members[m];
+      all += lower_work(target, t->s->caps, step, lower_items(step));
     }
   }
   double piece = all / (BUNDLE_PIECES * (double)t->s->caps->compute_units);
@@ -251,7 +252,8 @@ static int64_t bundle_fill(const bundle_text *t, const halo_target *target, halo
     for (int32_t m = 0; m < body->room; m++, member++, at += t->row) {
       const halo_step *step = bundle_member(body, m);
       int64_t row[BUNDLE_VALUES];
-      int64_t count = bundle_cut(t, step, lower_work(target, t->s->caps, step), piece, row);
+      int64_t count =
+          bundle_cut(t, step, lower_work(target, t->s->caps, step, lower_items(step)), piece, row);
       if (m < body->count) pieces += count;
       halo_literal_set_i64(table, member, pieces);
       for (int v = 0; v < BUNDLE_VALUES; v++) halo_literal_set_i64(table, at + v, row[v]);

@@ -76,7 +76,7 @@ static bool bundle_is_able(const bundle_state *e, const halo_step *step) {
   if (bundle_body_bytes(e->s->plan, e->s->caps, &alone) > e->room) return false;
   if (e->forced) return true;
   const halo_prices *p = &e->target->prices;
-  double launches = lower_work(e->target, e->s->caps, step) / p->launch;
+  double launches = lower_work(e->target, e->s->caps, step, lower_items(step)) / p->launch;
   bool free = bundle_held_bytes(e, step) / p->bandwidth <= p->launch;
   return launches <= p->bundle_member || (free && launches <= p->bundle_member_free);
 }
@@ -368,7 +368,7 @@ static bundle_sum bundle_add_up(const bundle_state *e, const bundle *b) {
       const halo_step *step = b->bodies[i]->members[m];
       if (!sum.first || step->number < sum.first->number) sum.first = step;
       if (!sum.last || step->number > sum.last->number) sum.last = step;
-      sum.work += lower_work(e->target, e->s->caps, step);
+      sum.work += lower_work(e->target, e->s->caps, step, lower_items(step));
       if (__builtin_add_overflow(sum.bytes, step->bytes, &sum.bytes)) sum.bytes = INT64_MAX;
       sum.flops += halo_step_work(step).flops;
     }

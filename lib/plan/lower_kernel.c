@@ -222,6 +222,7 @@ halo_status lower_compute(lower_state *s, halo_instr *instr, halo_steps *steps) 
     binding.unit = lower_unit(s, l.parts.data, l.parts.count, sections);
   }
   int64_t flops = lower_flops(l.hero);
+  double start = halo_lowering_prices(&l)->launch;
   for (int32_t i = 0; i < l.launches.count && status == HALO_OK; i++) {
     bool last = i + 1 == l.launches.count;
     const halo_launch *launch = &l.launches.data[i];
@@ -230,7 +231,9 @@ halo_status lower_compute(lower_state *s, halo_instr *instr, halo_steps *steps) 
     if (status != HALO_OK) break;
     lower_launch(s, steps, launch, &binding, last ? flops : 0);
     halo_step *step = &steps->data[steps->count - 1];
-    step->seconds = l.seconds / l.launches.count;
+    /* Prices have one launch at least; the rest is shared out. */
+    double work = l.seconds > start ? l.seconds - start : 0;
+    step->seconds = start + work / l.launches.count;
     if (l.counts_operations) step->operations = lower_operations(body) / l.launches.count;
   }
   halo_strbuf_deinit(&source);

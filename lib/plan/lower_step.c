@@ -51,12 +51,24 @@ void lower_random(lower_state *s, halo_instr *instr, halo_steps *steps) {
   step->bytes = halo_shape_byte_size(instr->shape);
 }
 
-double lower_work(const halo_target *target, const halo_caps *caps, const halo_step *step) {
+double lower_items(const halo_step *step) {
+  enum { COPIED = 16 }; /* bytes by a work item */
+  if (step->kind == HALO_STEP_COPY) return (double)step->bytes / COPIED;
+  return halo_grid_count(&step->grid);
+}
+
+double lower_work(const halo_target *target, const halo_caps *caps, const halo_step *step,
+                  double items) {
   const halo_prices *p = &target->prices;
-  double bytes = (double)step->bytes, work = bytes / p->bandwidth;
-  double operations = step->operations / p->rate, apart = step->seconds - p->launch;
+  double bytes = (double)step->bytes, work = halo_target_bytes(target, bytes, items);
+  double operations = halo_target_operations(target, step->operations, items);
   bool simple = step->kind == HALO_STEP_COPY || step->operations >= 0;
-  if (!simple) return apart > work ? apart : work;
+  if (!simple) {
+    /* The price is of all its work items together. */
+    double all = lower_items(step), one = halo_target_operations(target, 1, all);
+    double apart = (step->seconds - p->launch) * halo_target_operations(target, 1, items) / one;
+    return apart > work ? apart : work;
+  }
   if (caps->is_cpu && bytes <= p->shared_bytes) {
     work /= bytes <= p->near_bytes ? p->near_gain : p->shared_gain;
   }

@@ -63,10 +63,15 @@ static inline int64_t lower_saturated(double count) {
   return count < 9223372036854775807.0 ? (int64_t)count : INT64_MAX;
 }
 
-/* Seconds of a step's work itself, without its launch. The target's figures are those of memory and of one
+/* Work items of a kernel or copy. */
+double lower_items(const halo_step *step);
+
+/* Seconds of a step's work itself, without its launch, if `items` of its work items run side by side: all of them when it
+ * is launched on its own, those of a group within a region. The target's figures are those of memory and of one
  * operation after the other: what lies in the caches of a CPU is moved several times as fast, and compilers make
  * vectors of what is computed element by element. */
-double lower_work(const halo_target *target, const halo_caps *caps, const halo_step *step);
+double lower_work(const halo_target *target, const halo_caps *caps, const halo_step *step,
+                  double items);
 
 /* ---- One kind of instruction each ---- */
 

@@ -80,12 +80,15 @@ static region_price region_price_branches(const region_state *e, const halo_step
   return price;
 }
 
-/* How many times longer a step takes one work group alone: not longer than it has groups, which is one for what a
- * work item does in order. */
-static double region_slower(const region_state *e, const halo_step *step) {
-  if (step->kind != HALO_STEP_KERNEL) return e->slower;
-  double groups = halo_grid_groups(&step->grid);
-  return groups < e->slower ? groups : e->slower;
+/* Seconds of a step in one work group alone. A group of a CPU's is a core, and takes so many times longer than all cores:
+ * not longer than the step has groups, which is one for what a work item does in order. */
+static double region_work(const region_state *e, const halo_step *step) {
+  double all = lower_items(step), group = (double)e->group;
+  if (!e->s->caps->is_cpu) {
+    return lower_work(e->target, e->s->caps, step, all < group ? all : group);
+  }
+  double groups = step->kind == HALO_STEP_KERNEL ? halo_grid_groups(&step->grid) : e->cores;
+  return lower_work(e->target, e->s->caps, step, all) * (groups < e->cores ? groups : e->cores);
 }
 
 /* An operation a round, or, of what has none that are counted, as sorts, some rounds for each word; and each work item
@@ -110,12 +113,12 @@ region_price region_price_step(const region_state *e, const halo_step *step) {
   } else if (step->kind != HALO_STEP_COPY) {
     price.why = "a step is neither a kernel nor a copy";
   }
-  double work = lower_work(e->target, e->s->caps, step);
+  double work = lower_work(e->target, e->s->caps, step, lower_items(step));
   /* A step that can be launched with others costs a share of that. */
   int32_t share = e->s->shares ? e->s->shares[step->number] : 0;
   double launch = p->region_waking * p->launch;
   price.as_steps = launch / (share > 1 ? share : 1) + work;
-  price.in_region = p->region_step + work * region_slower(e, step);
+  price.in_region = p->region_step + region_work(e, step);
   price.rounds = region_rounds(e, step);
   return price;
 }

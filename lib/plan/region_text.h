@@ -21,8 +21,8 @@ typedef struct region_state {
   /* By unit: work items of its kernels share nothing, in whatever groups, or are alone in theirs, as is that
    * of the region. */
   bool *unit_is_plain;
-  size_t group;   /* work items of the one group, */
-  double slower;  /* which takes so much longer than the whole device */
+  size_t group;   /* work items of the one group */
+  double cores;   /* of a CPU */
   double longest; /* seconds that a kernel may take */
   /* Of the region at hand, all 0 between regions. From 1, in the order of use: equal regions have equal
    * texts. */

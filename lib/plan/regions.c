@@ -350,9 +350,7 @@ halo_status lower_regions(lower_state *s, const halo_target *target) {
                     .forced = kernel > 0 || steps < 0,
                     .longest = (double)longest * 1e-6};
   e.group = s->caps->is_cpu ? 1 : halo_kernel_local_size(s->caps, REGION_GROUP);
-  e.slower = target->prices.rate / (target->prices.item_rate * (double)e.group);
-  if (e.slower < s->caps->compute_units) e.slower = s->caps->compute_units;
-  if (e.slower < 1) e.slower = 1;
+  e.cores = s->caps->compute_units > 1 ? s->caps->compute_units : 1;
   e.most_buffers = region_most_buffers(s->caps, target);
   e.unit_is_plain = lower_plain_units(s);
   e.number_of_unit = halo_alloc(sizeof(int32_t) * ((size_t)plan->units.count + 1));

@@ -44,8 +44,22 @@ typedef struct halo_price_row {
 /* The rows in the order of the fields. */
 extern const halo_price_row halo_price_rows[HALO_PRICE_COUNT];
 
-/* The defaults. */
+/* The defaults by kind of device; GPUs of which nothing else is known have the latter. */
 extern const halo_prices halo_prices_cpu, halo_prices_gpu;
+
+/* A GPU, as far as drivers describe it. */
+typedef struct halo_prices_gpu_facts {
+  double units;        /* CL_DEVICE_MAX_COMPUTE_UNITS */
+  double lanes;        /* f32 operations that a unit begins in a cycle */
+  double clock_hz;     /* 0: unknown */
+  double memory_bytes; /* CL_DEVICE_GLOBAL_MEM_SIZE */
+} halo_prices_gpu_facts;
+
+/* The defaults of such a GPU. Drivers do not report bandwidth: it follows from the peak rate by the ratio that most GPUs
+ * have, twice that for those with as much memory as only stacked memory gives. That is within a factor of 2.1 of the
+ * published bandwidth of A100, H100, RTX 3060, 3090, 4060, 4090, 5090, MI210, MI300X, RX 6700 XT, 7900 XTX and Arc A770.
+ * halo_prices_gpu where `units` or `lanes` is 0. */
+halo_prices halo_prices_of_gpu(const halo_prices_gpu_facts *facts);
 
 /* "s", "bytes/s", "operations", ... */
 const char *halo_price_unit_name(halo_price_unit unit);

@@ -2,6 +2,7 @@
 /* test_prices.c: the table of prices, and the file in which a device's own are stored. */
 #include "prices/prices.h"
 
+#include "hlo/target.h"
 #include "suite.h"
 
 #include <stdio.h>
@@ -62,6 +63,58 @@ START_TEST(wrong_files_are_left_alone) {
 }
 END_TEST
 
+/* What vendors publish of their cards: peak rate without matrix units (additions and multiplications counted as one), and
+ * bandwidth. */
+START_TEST(gpus_have_defaults_of_their_own) {
+  static const struct {
+    const char *name;
+    double units, lanes, mhz, gigabytes, rate, bandwidth;
+  } cards[] = {
+      {"A100", 108, 128, 1410, 42.9, 9.7e12, 1.555e12}, /* half the lanes of other NVIDIA units */
+      {"H100", 132, 128, 1980, 85.9, 33.5e12, 3.35e12},
+      {"RTX 3060", 28, 128, 1777, 12.9, 6.4e12, 0.36e12},
+      {"RTX 3090", 82, 128, 1695, 25.8, 17.8e12, 0.936e12},
+      {"RTX 4060", 24, 128, 2460, 8.6, 7.5e12, 0.272e12},
+      {"RTX 4090", 128, 128, 2520, 25.8, 41.3e12, 1.008e12},
+      {"RTX 5090", 170, 128, 2407, 34.4, 52.4e12, 1.792e12},
+      {"MI210", 104, 64, 1700, 68.7, 11.3e12, 1.638e12},
+      {"MI300X", 304, 64, 2100, 206.2, 40.9e12, 5.3e12},
+      {"RX 6700 XT", 20, 128, 2581, 12.9, 6.6e12, 0.384e12},
+      {"RX 7900 XTX", 48, 128, 2500, 25.8, 15.4e12, 0.96e12},
+      {"Arc A770", 512, 8, 2100, 17.2, 8.6e12, 0.56e12},
+  };
+  const double within = 2.1;
+  for (size_t i = 0; i < sizeof cards / sizeof *cards; i++) {
+    halo_prices_gpu_facts facts = {cards[i].units, cards[i].lanes, cards[i].mhz * 1e6,
+                                   cards[i].gigabytes * 1e9};
+    halo_prices p = halo_prices_of_gpu(&facts);
+    double rate = p.rate / cards[i].rate, bandwidth = p.bandwidth / cards[i].bandwidth;
+    ck_assert_msg(rate < within && rate > 1 / within, "%s: rate %g", cards[i].name, rate);
+    ck_assert_msg(bandwidth < within && bandwidth > 1 / within, "%s: bandwidth %g", cards[i].name,
+                  bandwidth);
+    ck_assert(p.launch == halo_prices_gpu.launch && p.item_rate < p.rate);
+  }
+  halo_prices_gpu_facts unknown = {0};
+  halo_prices p = halo_prices_of_gpu(&unknown);
+  ck_assert(memcmp(&p, &halo_prices_gpu, sizeof p) == 0);
+}
+END_TEST
+
+/* Few work items are slow, more are faster, and many as fast as the device. */
+START_TEST(work_items_count) {
+  halo_target gpu = halo_target_gpu(), cpu = halo_target_cpu();
+  const halo_prices *p = &gpu.prices;
+  ck_assert(halo_target_operations(&gpu, p->item_rate, 1) == 1);
+  ck_assert(halo_target_operations(&gpu, p->item_rate, 0.5) == 1);
+  ck_assert(halo_target_operations(&gpu, p->item_rate, 4) == 0.25);
+  ck_assert(halo_target_operations(&gpu, p->rate, 1e9) == 1);
+  ck_assert(halo_target_bytes(&gpu, p->item_bandwidth, 2) == 0.5);
+  ck_assert(halo_target_bytes(&gpu, p->bandwidth, 1e9) == 1);
+  ck_assert(halo_target_operations(&cpu, cpu.prices.rate, 1) ==
+            1); /* results do not depend on cores */
+}
+END_TEST
+
 int main(void) {
   Suite *suite = suite_create("prices");
   TCase *c = tcase_create("prices");
@@ -69,6 +122,8 @@ int main(void) {
   tcase_add_test(c, older_files_are_read);
   tcase_add_test(c, newer_files_are_read);
   tcase_add_test(c, wrong_files_are_left_alone);
+  tcase_add_test(c, gpus_have_defaults_of_their_own);
+  tcase_add_test(c, work_items_count);
   suite_add_tcase(suite, c);
   return suite_run(suite);
 }

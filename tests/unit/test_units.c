@@ -282,7 +282,8 @@ START_TEST(costs_are_kept) {
   halo_device_costs costs;
   halo_device_get_costs(halo_client_device(client, 0), &costs);
   ck_assert(!costs.measured && costs.launch == halo_prices_gpu.launch);
-  halo_device_costs mine = {.launch = 1, .bandwidth = 2e9, .rate = 3e9, .item_rate = 4e9};
+  halo_device_costs mine = {
+      .launch = 1, .bandwidth = 2e9, .rate = 3e9, .item_rate = 4e9, .item_bandwidth = 5e9};
   /* A user's decimal comma has no say, neither in writing nor in reading. */
   bool comma = setlocale(LC_ALL, "de_DE.UTF-8") || setlocale(LC_ALL, "fr_FR.UTF-8");
   mine.launch = 1.5;
@@ -298,7 +299,7 @@ START_TEST(costs_are_kept) {
   halo_device_get_costs(halo_client_device(client, 0), &costs);
   setlocale(LC_ALL, "C");
   ck_assert(costs.measured && costs.launch == 1.5 && costs.bandwidth == 2e9 && costs.rate == 3e9 &&
-            costs.item_rate == 4e9);
+            costs.item_rate == 4e9 && costs.item_bandwidth == 5e9);
   /* Prices that a user wrote beside them stay. */
   halo_device *device = halo_client_device(client, 0);
   char add[150];
@@ -311,7 +312,7 @@ START_TEST(costs_are_kept) {
   halo_device_price price;
   int prices = 0;
   for (; halo_device_get_price(device, prices, &price); prices++) {
-    bool stored = strcmp(price.name, "product_tile") == 0 || prices < 4;
+    bool stored = strcmp(price.name, "product_tile") == 0 || prices < 5;
     ck_assert_msg(price.stored == stored, "%s", price.name);
     ck_assert_msg(stored || price.value == price.standard, "%s", price.name);
   }

@@ -57,7 +57,7 @@ static double costs_of_bytes(halo_client *client) {
            "HloModule bytes\nENTRY e {\n  x = f32[%d] parameter(0)\n"
            "  ROOT y = f32[%d] add(x, x)\n}\n",
            COSTS_ELEMENTS, COSTS_ELEMENTS);
-  return costs_time(client, "moving bytes (2 of 4)", text, 4);
+  return costs_time(client, "moving bytes (2 of 5)", text, 4);
 }
 
 /* The same, with a chain of operations in between. */
@@ -74,7 +74,7 @@ static double costs_of_chain(halo_client *client) {
                   i - 1, i > 1 ? i - 2 : 0);
   }
   strcpy(at, "}\n");
-  double seconds = costs_time(client, "operations (3 of 4)", text, 1);
+  double seconds = costs_time(client, "operations (3 of 5)", text, 1);
   free(text);
   return seconds;
 }
@@ -95,11 +95,38 @@ static double costs_of_item(halo_client *client) {
            "  l = (s32[], f32[]) while(t), condition=cond, body=body\n"
            "  ROOT y = f32[] get-tuple-element(l), index=1\n}\n",
            COSTS_TURNS);
-  return costs_time(client, "one work item (4 of 4)", text, 1);
+  return costs_time(client, "one work item (4 of 5)", text, 1);
+}
+
+/* The same over an array, of which each turn adds an element from another part of memory. */
+static double costs_of_item_bytes(halo_client *client) {
+  enum { STEP = 4099 }; /* elements: a page and some more */
+  char text[1200];
+  snprintf(text, sizeof text,
+           "HloModule item_bytes\n"
+           "body {\n  s = (s32[], f32[], f32[%d]) parameter(0)\n"
+           "  i = s32[] get-tuple-element(s), index=0\n"
+           "  v = f32[] get-tuple-element(s), index=1\n"
+           "  a = f32[%d] get-tuple-element(s), index=2\n  one = s32[] constant(1)\n"
+           "  step = s32[] constant(%d)\n  mask = s32[] constant(%d)\n"
+           "  n = s32[] add(i, one)\n  p = s32[] multiply(i, step)\n  q = s32[] and(p, mask)\n"
+           "  e1 = f32[1] dynamic-slice(a, q), dynamic_slice_sizes={1}\n"
+           "  e = f32[] reshape(e1)\n  u = f32[] add(v, e)\n"
+           "  ROOT r = (s32[], f32[], f32[%d]) tuple(n, u, a)\n}\n"
+           "cond {\n  s = (s32[], f32[], f32[%d]) parameter(0)\n"
+           "  i = s32[] get-tuple-element(s), index=0\n  m = s32[] constant(%d)\n"
+           "  ROOT c = pred[] compare(i, m), direction=LT\n}\n"
+           "ENTRY e {\n  x = f32[%d] parameter(0)\n  z = s32[] constant(0)\n"
+           "  f = f32[] constant(0)\n  t = (s32[], f32[], f32[%d]) tuple(z, f, x)\n"
+           "  l = (s32[], f32[], f32[%d]) while(t), condition=cond, body=body\n"
+           "  ROOT y = f32[] get-tuple-element(l), index=1\n}\n",
+           COSTS_ELEMENTS, COSTS_ELEMENTS, STEP, COSTS_ELEMENTS - 1, COSTS_ELEMENTS, COSTS_ELEMENTS,
+           COSTS_TURNS, COSTS_ELEMENTS, COSTS_ELEMENTS, COSTS_ELEMENTS);
+  return costs_time(client, "one work item's bytes (5 of 5)", text, 1);
 }
 
 static double costs_of_launch(halo_client *client) {
-  return costs_time(client, "launches (1 of 4)",
+  return costs_time(client, "launches (1 of 5)",
                     "HloModule launch\nENTRY e {\n  x = f32[64] parameter(0)\n"
                     "  ROOT y = f32[64] negate(x)\n}\n",
                     200);
@@ -108,19 +135,25 @@ static double costs_of_launch(halo_client *client) {
 static bool costs_measure(halo_client *client, halo_device_costs *out) {
   double launch = costs_of_launch(client), bytes = costs_of_bytes(client);
   double chain = costs_of_chain(client), item = costs_of_item(client);
-  if (launch <= 0 || bytes <= 0 || chain <= 0 || item <= 0) return false;
+  double item_bytes = costs_of_item_bytes(client);
+  if (launch <= 0 || bytes <= 0 || chain <= 0 || item <= 0 || item_bytes <= 0) return false;
   double work = (double)COSTS_CHAIN * COSTS_ELEMENTS;
   *out = (halo_device_costs){
       .launch = launch,
       .bandwidth = 8.0 * COSTS_ELEMENTS / bytes,
       .rate = work / (chain > 2 * bytes ? chain - bytes : chain / 2),
-      .item_rate = 4.0 * COSTS_TURNS / (item > 2 * launch ? item - launch : item)};
+      .item_rate = 4.0 * COSTS_TURNS / (item > 2 * launch ? item - launch : item),
+      .item_bandwidth =
+          4.0 * COSTS_TURNS / (item_bytes > 2 * launch ? item_bytes - launch : item_bytes)};
   return true;
 }
 
 static void costs_print(const char *what, const halo_device_costs *c) {
-  printf("%-10s launch %7.1f us   bandwidth %7.1f GB/s   rate %8.1f G/s   work item %6.2f G/s\n",
-         what, c->launch * 1e6, c->bandwidth * 1e-9, c->rate * 1e-9, c->item_rate * 1e-9);
+  printf(
+      "%-10s launch %7.1f us   bandwidth %7.1f GB/s   rate %8.1f G/s   work item %6.2f G/s, "
+      "%6.2f GB/s\n",
+      what, c->launch * 1e6, c->bandwidth * 1e-9, c->rate * 1e-9, c->item_rate * 1e-9,
+      c->item_bandwidth * 1e-9);
 }
 
 enum { COSTS_DEVICE = 1, COSTS_STORE, COSTS_HELP };

@@ -237,23 +237,25 @@ static bool attention_group_works_on(const halo_caps *caps, const char **why) {
   return caps->max_work_group >= ATTENTION_GROUP && caps->max_items[0] >= ATTENTION_GROUP;
 }
 
-/* Seconds of the products, by operations that vectors of a CPU's do many of at a time. */
-static double attention_cost(const halo_lowering *l, double slower) {
+/* Seconds of the products, by operations that vectors of a CPU's do many of at a time; a query is worked on by so many work
+ * items. */
+static double attention_cost(const halo_lowering *l, double slower, double items) {
   halo_attention_view v;
   const char *why;
   halo_attention_describe(l->computation, &v, &why);
   double scores = (double)v.rows.outer * (double)v.rows.n;
   const halo_prices *p = halo_lowering_prices(l);
   double each = p->attention_score + (double)(v.depth + v.width) * p->attention_product;
-  return p->launch + halo_lowering_operations(l, slower * scores * each);
+  return p->launch +
+         halo_lowering_operations(l, slower * scores * each, items * (double)v.rows.outer);
 }
 
 static double attention_item_cost(const halo_lowering *l) {
-  return attention_cost(l, halo_lowering_prices(l)->attention_item);
+  return attention_cost(l, halo_lowering_prices(l)->attention_item, 1);
 }
 
 static double attention_group_cost(const halo_lowering *l) {
-  return attention_cost(l, halo_lowering_prices(l)->attention_group);
+  return attention_cost(l, halo_lowering_prices(l)->attention_group, 1);
 }
 
 /* Each element of a result computes all weights of its row anew. */
@@ -262,7 +264,7 @@ static double attention_loop_cost(const halo_lowering *l) {
   const char *why;
   halo_attention_describe(l->computation, &v, &why);
   double over = (double)v.width * (double)v.rows.n;
-  return attention_cost(l, halo_lowering_prices(l)->attention_loop * over);
+  return attention_cost(l, halo_lowering_prices(l)->attention_loop * over, (double)v.width);
 }
 
 static const halo_implementation attention_implementations[] = {

@@ -62,8 +62,9 @@ static double conv_tile_cost(const halo_lowering *l) {
   double rows = (double)halo_panels_round_up(v.m, 64),
          columns = (double)halo_panels_round_up(v.n, 64);
   double work = (double)v.products * rows * columns * (double)v.k;
+  double items = (double)v.products * rows * columns / 16;
   const halo_prices *p = halo_lowering_prices(l);
-  return p->launch + halo_lowering_operations(l, p->product_tile * work);
+  return p->launch + halo_lowering_operations(l, p->product_tile * work, items);
 }
 
 /* Places of the windows of all results that are holes for each that is none. */
@@ -83,12 +84,13 @@ static double conv_loop_cost(const halo_lowering *l) {
   const halo_prices *p = halo_lowering_prices(l);
   double results = (double)v.groups * (double)v.m * (double)v.n;
   if (halo_loop_is_stencil(l)) {
-    return p->launch + halo_lowering_operations(l, results * (1 + (double)v.k * p->conv_stencil));
+    return p->launch +
+           halo_lowering_operations(l, results * (1 + (double)v.k * p->conv_stencil), results);
   }
   double holes = conv_holes(&v), places = (double)v.k / (double)v.inputs;
   double asking = holes > 1 ? results * places * p->conv_ask : 0;
   double work = halo_conv_work(&v) / holes * p->product_loop;
-  return p->launch + halo_lowering_operations(l, asking + work);
+  return p->launch + halo_lowering_operations(l, asking + work, results);
 }
 
 /* Whether a dimension is the one whose neighbours are neighbours in memory. */

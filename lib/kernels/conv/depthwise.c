@@ -70,11 +70,11 @@ double halo_conv_depthwise_cost(const halo_lowering *l) {
   const char *why;
   depthwise_describe(l, &d, &why);
   double size = (double)halo_type_size(d.v.accumulator);
-  double elements = (double)halo_shape_element_count(d.v.lhs->shape) +
-                    (double)halo_shape_element_count(d.v.conv->shape);
-  double work = (double)halo_shape_element_count(d.v.conv->shape) * (double)d.v.k / d.b.w;
-  return halo_lowering_seconds(l, size * elements) +
-         halo_lowering_operations(l, halo_lowering_prices(l)->conv_depthwise * work);
+  double results = (double)halo_shape_element_count(d.v.conv->shape);
+  double elements = (double)halo_shape_element_count(d.v.lhs->shape) + results;
+  double work = results * (double)d.v.k / d.b.w;
+  return halo_lowering_seconds(l, size * elements, results) +
+         halo_lowering_operations(l, halo_lowering_prices(l)->conv_depthwise * work, results);
 }
 
 static int64_t depthwise_product(const halo_conv_axes *axes) {

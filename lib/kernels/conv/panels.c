@@ -191,17 +191,19 @@ static double conv_product_cost(const halo_lowering *l, const conv_product *p) {
   double size = (double)halo_type_size(v->accumulator), products = (double)v->products;
   double m = (double)halo_panels_round_up(v->m, p->b.mr);
   double n = (double)halo_panels_round_up(v->n, p->b.nr), k = (double)v->k;
-  double packing = halo_lowering_seconds(l, 2 * size * products * n * k);
+  double packing = halo_lowering_seconds(l, 2 * size * products * n * k, products * n * k);
   for (int s = 0; s < v->dims->spatial; s++) {
     if (!halo_conv_has_short_phases(v, s)) continue;
     k *= (double)v->window[s].size / ((double)v->taps[s] * (double)v->phases[s]);
   }
   const halo_prices *prices = halo_lowering_prices(l);
   double each = k * prices->conv_panels / p->b.w + prices->conv_panels_store;
-  double cost = prices->launch + halo_lowering_operations(l, products * m * n * each);
+  double cost =
+      prices->launch + halo_lowering_operations(l, products * m * n * each, products * m * n);
   if (!p->rhs_in_place) cost += packing;
   if (p->cuts > 1) {
-    cost += halo_lowering_seconds(l, 2 * size * products * m * n * (double)p->cuts);
+    cost +=
+        halo_lowering_seconds(l, 2 * size * products * m * n * (double)p->cuts, products * m * n);
   }
   return cost;
 }
@@ -212,7 +214,8 @@ double halo_conv_panels_cost(const halo_lowering *l) {
   conv_image image = conv_image_of(&v);
   conv_product p = conv_product_of(l, &v, &image);
   double bytes = 2 * (double)halo_type_size(v.accumulator) * (double)image.elements;
-  return conv_product_cost(l, &p) + (image.in_place ? 0 : halo_lowering_seconds(l, bytes));
+  return conv_product_cost(l, &p) +
+         (image.in_place ? 0 : halo_lowering_seconds(l, bytes, (double)image.elements));
 }
 
 /* ---- Copies ---- */

@@ -250,7 +250,8 @@ static double dot_panels_cost(const halo_lowering *l) {
   double m = (double)halo_panels_round_up(v.m, b.mr), n = (double)halo_panels_round_up(v.n, b.nr);
   double batch = (double)v.batch, k = (double)v.k;
   double each = k * p->dot_panels / b.w + p->dot_panels_store;
-  double cost = p->dot_panels_start + halo_lowering_operations(l, batch * m * n * each);
+  double cost =
+      p->dot_panels_start + halo_lowering_operations(l, batch * m * n * each, batch * m * n);
   if (!dot_b_in_place(&v, &b)) cost += dot_pack_cost(p, batch * n * k, p->dot_pack_b);
   if (!dot_a_in_place(&v, &b)) cost += dot_pack_cost(p, batch * m * k, p->dot_pack_a);
   return cost;
@@ -259,7 +260,9 @@ static double dot_panels_cost(const halo_lowering *l) {
 static double dot_loop_cost(const halo_lowering *l) {
   halo_dot_view v = dot_view(l);
   const halo_prices *p = halo_lowering_prices(l);
-  return p->dot_loop_start + halo_lowering_operations(l, p->product_loop * dot_products(&v));
+  double results = (double)v.batch * (double)v.m * (double)v.n;
+  return p->dot_loop_start +
+         halo_lowering_operations(l, p->product_loop * dot_products(&v), results);
 }
 
 /* A in panels of so many rows; rows that lie in memory one by one stay rows. */
@@ -470,7 +473,8 @@ static double dot_tile_cost(const halo_lowering *l) {
   double m = (double)halo_panels_round_up(v.m, 64), n = (double)halo_panels_round_up(v.n, 64);
   double products = (double)v.batch * m * n * (double)halo_panels_round_up(v.k, 16);
   const halo_prices *p = halo_lowering_prices(l);
-  return p->dot_tile_start + halo_lowering_operations(l, p->product_tile * products);
+  double items = (double)v.batch * m * n / 16;
+  return p->dot_tile_start + halo_lowering_operations(l, p->product_tile * products, items);
 }
 
 static halo_status dot_tile_lower(halo_lowering *l) {
@@ -565,7 +569,9 @@ static bool dot_clblast_supports(const halo_lowering *l, const char **why) {
 static double dot_clblast_cost(const halo_lowering *l) {
   halo_dot_view v = dot_view(l);
   const halo_prices *p = halo_lowering_prices(l);
-  return p->dot_clblast_start + halo_lowering_operations(l, p->dot_clblast * dot_products(&v));
+  double results = (double)v.batch * (double)v.m * (double)v.n;
+  return p->dot_clblast_start +
+         halo_lowering_operations(l, p->dot_clblast * dot_products(&v), results);
 }
 
 static halo_status dot_clblast_lower(halo_lowering *l) {

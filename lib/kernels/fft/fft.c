@@ -214,7 +214,7 @@ static double fft_stockham_cost(const halo_lowering *l) {
   (void)halo_instr_ints(l->hero, HALO_ATTR_FFT_LENGTH, &count);
   double elements = (double)halo_shape_element_count(l->hero->shape);
   double bytes = elements * (double)halo_type_size(l->hero->shape->type);
-  return halo_lowering_seconds(l, halo_lowering_prices(l)->fft_pass * count * bytes);
+  return halo_lowering_seconds(l, halo_lowering_prices(l)->fft_pass * count * bytes, elements);
 }
 
 static const halo_implementation fft_implementations[] = {

@@ -57,8 +57,9 @@ static double cholesky_group_cost(const halo_lowering *l) {
   const halo_shape *shape = halo_lowering_root(l)->shape;
   double n = (double)shape->dims[shape->rank - 1];
   const halo_prices *p = halo_lowering_prices(l);
-  double products = (double)halo_linalg_batch(shape) * n * n * n;
-  return p->launch + halo_lowering_operations(l, p->cholesky_group * products);
+  double batch = (double)halo_linalg_batch(shape), items = l->caps->is_cpu ? 1 : n;
+  return p->launch +
+         halo_lowering_operations(l, p->cholesky_group * batch * n * n * n, batch * items);
 }
 
 /* The extents of a work group: one item on a CPU, whose vectors serve a row; elsewhere about a row of few,

@@ -110,9 +110,8 @@ static double lapack_group_cost(const halo_lowering *l) {
   lapack_group(l->caps, &v, group);
   double items = l->caps->is_cpu ? 1 : (double)(group[0] * group[1]), batch = (double)v.batch;
   double steps = (double)v.steps * (p->lapack_step + (double)v.rows);
-  double one = (halo_lapack_operations(&v) / items + steps) / p->item_rate;
-  double all = batch * (halo_lapack_operations(&v) + steps * items) / p->rate;
-  return p->launch + (one > all ? one : all);
+  double each = halo_lapack_operations(&v) + steps * items;
+  return p->launch + halo_lowering_operations(l, batch * each, batch * items);
 }
 
 static halo_status lapack_group_lower(halo_lowering *l) { return lapack_lower(l, false); }

@@ -130,7 +130,6 @@ void lapack_launch_items(const halo_caps *caps, halo_launch *launch, int64_t bat
 }
 
 double lapack_items_cost(const halo_lowering *l, double each, int64_t batch) {
-  const halo_prices *p = halo_lowering_prices(l);
-  double one = each / p->item_rate, all = (double)batch * each / p->rate;
-  return p->launch + (one > all ? one : all);
+  double items = (double)batch;
+  return halo_lowering_prices(l)->launch + halo_lowering_operations(l, items * each, items);
 }

@@ -34,7 +34,7 @@ static double solve_lines_cost(const halo_lowering *l) {
   halo_solve_view v = halo_solve_describe(halo_lowering_root(l));
   double n = (double)v.n, lines = (double)v.lines * (double)halo_linalg_batch(v.b);
   const halo_prices *p = halo_lowering_prices(l);
-  return p->launch + halo_lowering_operations(l, p->solve_product * n * n * lines);
+  return p->launch + halo_lowering_operations(l, p->solve_product * n * n * lines, lines);
 }
 
 /* Whether an equation's factors lie in a column of `a`, far from each other, and an unknown's in a row. */

@@ -40,7 +40,7 @@ static double reduce_cost(const halo_lowering *l) {
   double combined = (double)v.hero_count * (double)(v.outer * v.n * v.inner);
   const halo_prices *p = halo_lowering_prices(l);
   double behind = reduce_cost_behind(l, &v) * p->reduce_behind;
-  return halo_lowering_seconds(l, p->reduce_element * combined + behind);
+  return halo_lowering_seconds(l, p->reduce_element * combined + behind, combined);
 }
 
 /* Element by element every result costs its whole inner loop, with no help from neighbours, but where that is
@@ -61,7 +61,7 @@ static double reduce_loop_cost(const halo_lowering *l) {
   double behind = vectors ? p->reduce_loop_vectors : p->reduce_loop_behind;
   double element = vectors ? p->reduce_loop_short : p->reduce_loop;
   double work = element * combined + behind * reduce_cost_behind(l, &v);
-  return halo_loop_cost(l) + work / p->bandwidth;
+  return halo_loop_cost(l) + halo_target_bytes(halo_lowering_target(l), work, (double)each);
 }
 
 /* ---- Text ---- */

@@ -6,6 +6,8 @@
 #include "kernels/families.h"
 #include "kernels/rows/text.h"
 
+#include <math.h>
+
 enum {
   ROWS_FEW = 16,           /* elements of a row that are written out */
   ROWS_GROUP = 256,        /* work items of a group, at most */
@@ -149,22 +151,29 @@ static bool rows_loop_supports(const halo_lowering *l, const char **why) {
 }
 
 /* Bytes that phases read and results take; `slower`: for what neighbours in a row are not worked on side by
- * side. */
-static double rows_cost(const halo_lowering *l, double slower) {
+ * side; `items`: work items of a row. */
+static double rows_cost(const halo_lowering *l, double slower, double items) {
   halo_rows_view v;
   const char *why;
   halo_rows_describe(l->computation, &v, &why);
   double elements = (double)v.rows.outer * (double)v.rows.n;
   double looks = elements * (2 + v.phases + 2 * v.elements);
-  return halo_lowering_seconds(l, halo_lowering_prices(l)->rows_element * looks * slower);
+  return halo_lowering_seconds(l, halo_lowering_prices(l)->rows_element * looks * slower,
+                               items * (double)v.rows.outer);
 }
 
 static double rows_item_cost(const halo_lowering *l) {
-  return rows_cost(l, halo_lowering_prices(l)->rows_item);
+  return rows_cost(l, halo_lowering_prices(l)->rows_item, 1);
 }
 
+/* Each phase combines what the work items of a group have, in pairs. */
 static double rows_group_cost(const halo_lowering *l) {
-  return rows_cost(l, halo_lowering_prices(l)->rows_group);
+  halo_rows_view v;
+  const char *why;
+  halo_rows_describe(l->computation, &v, &why);
+  double barriers = v.phases * log2(ROWS_GROUP) * halo_lowering_prices(l)->barrier;
+  return barriers +
+         rows_cost(l, halo_lowering_prices(l)->rows_group, l->caps->is_cpu ? 1 : ROWS_GROUP);
 }
 
 /* Instructions that are worth being written out where there are not rows enough to be worked on side by side:
@@ -177,7 +186,8 @@ static double rows_few_cost(const halo_lowering *l) {
   halo_rows_describe(l->computation, &v, &why);
   bool long_text = v.rows.n * l->computation->instrs.count > ROWS_FEW_CODE;
   const halo_prices *p = halo_lowering_prices(l);
-  return rows_cost(l, long_text && v.rows.outer < ROWS_FEW_LEAST ? p->rows_few_long : p->rows_few);
+  bool is_long = long_text && v.rows.outer < ROWS_FEW_LEAST;
+  return rows_cost(l, is_long ? p->rows_few_long : p->rows_few, 1);
 }
 
 /* Each element of a result goes over its row anew, and over that for each element there ... */
@@ -187,7 +197,7 @@ static double rows_loop_cost(const halo_lowering *l) {
   halo_rows_describe(l->computation, &v, &why);
   double work = 1;
   for (int p = v.elements ? 0 : 1; p < v.phases; p++) work *= (double)v.rows.n;
-  return rows_cost(l, work);
+  return rows_cost(l, work, (double)v.rows.n);
 }
 
 static const halo_implementation rows_implementations[] = {

@@ -172,6 +172,13 @@ static halo_status sort_merge_step(const halo_sort_records *r, int64_t width, bo
   return halo_parts_end(&p);
 }
 
+/* Launches behind that which sorts blocks: each makes runs twice as long. */
+static int sort_merges(const halo_sort_records *r) {
+  int steps = 0;
+  for (int64_t reached = halo_sort_block_size(r, r->n); reached < r->n; reached *= 2) steps++;
+  return steps;
+}
+
 halo_status halo_sort_merge_lower(halo_lowering *l) {
   /* Places are worth a look-up as long as a row stays in the caches. */
   halo_sort_records r = halo_sort_describe(l, true);
@@ -184,8 +191,7 @@ halo_status halo_sort_merge_lower(halo_lowering *l) {
     halo_vec_push(&l->scratch, (halo_scratch){r.rows * r.n * r.bytes});
   }
   HALO_TRY(sort_block_step(&r, false));
-  int steps = 0;
-  for (int64_t reached = width; reached < r.n; reached *= 2) steps++;
+  int steps = sort_merges(&r);
   if (steps > 1) {
     HALO_TRY(sort_merge_step(&r, width, false));
     const halo_launch first = l->launches.data[l->launches.count - 1];
@@ -205,7 +211,8 @@ double halo_sort_merge_cost(const halo_lowering *l) {
   halo_sort_records r = halo_sort_describe(l, false);
   double elements = (double)(r.rows * r.n), levels = r.place_bits > 3 ? r.place_bits : 3;
   const halo_prices *p = halo_lowering_prices(l);
-  return p->launch + halo_lowering_operations(l, p->sort_merge * levels * elements);
+  return (1 + sort_merges(&r)) * p->launch +
+         halo_lowering_operations(l, p->sort_merge * levels * elements, elements);
 }
 
 /* ---- Digit by digit ---- */
@@ -335,9 +342,10 @@ double halo_sort_radix_cost(const halo_lowering *l) {
   halo_sort_records r = halo_sort_describe(l, false);
   sort_radix cut = sort_radix_cut(&r);
   const halo_prices *p = halo_lowering_prices(l);
-  double counts = (double)(cut.pieces << cut.digit_bits);
+  double counts = (double)(cut.pieces << cut.digit_bits), rows = (double)r.rows;
+  double items = rows * (double)(cut.pieces * cut.local);
   double row = p->sort_radix * (double)r.n + p->sort_radix_count * counts;
-  return cut.digits * (3 * p->launch + halo_lowering_operations(l, (double)r.rows * row));
+  return cut.digits * (3 * p->launch + halo_lowering_operations(l, rows * row, items));
 }
 
 static const halo_implementation sort_implementations[] = {

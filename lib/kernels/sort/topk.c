@@ -115,10 +115,10 @@ static bool topk_select_supports(const halo_lowering *l, const char **why) {
 /* Seconds: an element costs a few simple operations, one that is kept a walk through the heap. */
 static double topk_select_cost(const halo_lowering *l) {
   halo_sort_records r = halo_sort_describe(l, true);
-  double kept = (double)(r.rows * topk_kept(l));
+  double elements = (double)(r.rows * r.n), kept = (double)(r.rows * topk_kept(l));
   const halo_prices *p = halo_lowering_prices(l);
-  double work = p->topk_look * (double)(r.rows * r.n) + p->topk_keep * kept;
-  return 2 * p->launch + halo_lowering_operations(l, work);
+  double work = p->topk_look * elements + p->topk_keep * kept;
+  return 2 * p->launch + halo_lowering_operations(l, work, elements);
 }
 
 static const halo_implementation topk_implementations[] = {

@@ -55,8 +55,10 @@ double halo_scan_cost(const halo_lowering *l) {
   double elements = (double)(v.outer * v.n * v.inner), launch = halo_lowering_prices(l)->launch;
   if (elements == 0) return 0;
   scan_cut(&v, l);
-  double once = halo_loop_cost(l) * v.w.count +
-                elements * halo_window_body_cost(v.w.instr) / halo_lowering_prices(l)->rate;
+  double items = (double)(v.outer * v.inner * v.chunks);
+  double moved = halo_lowering_prices(l)->loop_element * elements;
+  double once = halo_lowering_seconds(l, moved, items) * v.w.count +
+                halo_lowering_operations(l, elements * halo_window_body_cost(v.w.instr), items);
   return v.chunks > 1 ? 2 * once + launch : once;
 }
 

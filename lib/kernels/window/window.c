@@ -7,11 +7,15 @@
 
 extern const char halo_cl_window[], halo_cl_window_lines[];
 
+static double window_results(const halo_lowering *l) {
+  return (double)halo_shape_element_count(halo_leaf_shape(halo_lowering_root(l)->shape, 0));
+}
+
 /* Additions of all windows together. */
 static double window_work(const halo_lowering *l) {
   const halo_instr *root = halo_lowering_root(l);
   const halo_attr *window = halo_instr_attr(root, HALO_ATTR_WINDOW);
-  double work = (double)halo_shape_element_count(halo_leaf_shape(root->shape, 0));
+  double work = window_results(l);
   for (int32_t d = 0; window && d < window->window.count; d++) {
     work *= (double)window->window.data[d].size;
   }
@@ -21,7 +25,8 @@ static double window_work(const halo_lowering *l) {
 /* Seconds: each element of a window costs a few operations, with no help from its neighbours. */
 static double window_loop_cost(const halo_lowering *l) {
   return halo_loop_cost(l) +
-         halo_lowering_operations(l, halo_lowering_prices(l)->window_loop * window_work(l));
+         halo_lowering_operations(l, halo_lowering_prices(l)->window_loop * window_work(l),
+                                  window_results(l));
 }
 
 /* ---- Neighbours along the last dimension ---- */
@@ -48,7 +53,8 @@ static bool window_lanes_supports(const halo_lowering *l, const char **why) {
 
 static double window_lanes_cost(const halo_lowering *l) {
   return halo_loop_cost(l) +
-         halo_lowering_operations(l, halo_lowering_prices(l)->window_lanes * window_work(l));
+         halo_lowering_operations(l, halo_lowering_prices(l)->window_lanes * window_work(l),
+                                  window_results(l));
 }
 
 /* Element k of a window as its offset along each dimension. */
