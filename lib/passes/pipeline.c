@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* passes/pipeline.c: the table that orders the passes, and running it. */
+/* passes/pipeline.c: running the passes of passes.def in their order. */
 #include "base/strbuf.h"
 #include "partition/partition.h"
 #include "passes/passes.h"
@@ -12,52 +12,45 @@ typedef struct pass_row {
   bool required; /* execution cannot do without it */
 } pass_row;
 
-enum { PASS_GROUP_MAX = 12 };
+static const pass_row pass_rows[] = {
+#define PASS(id, name, file, need, text) {name, text, halo_pass_##id, PASS_IS_##need},
+#define PASS_IS_REQUIRED true
+#define PASS_IS_OPTIONAL false
+#include "passes/passes.def"
+};
 
-/* Rows that run one after the other, once or until none of them changes anything. */
-typedef struct pass_group {
-  bool to_fixpoint;
-  bool if_changed; /* only when the group before changed something */
-  bool fusion;     /* left out with no_fusion */
-  pass_row rows[PASS_GROUP_MAX + 1];
+enum {
+#define PASS(id, name, file, need, text) PASS_##id,
+#include "passes/passes.def"
+  PASS_COUNT
+};
+
+/* How the passes of a group run: passes.def. */
+typedef enum pass_group {
+  PASS_ONCE,
+  PASS_REPEATED,
+  PASS_REPEATED_IF_CHANGED,
+  PASS_FUSION
 } pass_group;
 
-/* Each round of a fixpoint group makes the module smaller in practice; the cap is for rules that
- * would feed each other. */
-enum { PASS_MAX_ROUNDS = 16 };
+/* A pass at its place in the pipeline, or the beginning of a group. */
+typedef struct pass_step {
+  const pass_row *row; /* NULL: a group begins */
+  pass_group group;
+} pass_step;
 
-#define TUPLES                                                                                     \
-  { "tuples", "Cancels packing and unpacking of tuples.", halo_pass_tuples, true }
-#define WHILE_STATE                                                                                \
-  {                                                                                                \
-    "while-state", "Takes what never changes, and what nothing reads, out of loops' state.",       \
-        halo_pass_while_state, false                                                               \
-  }
-#define UNROLL                                                                                     \
-  { "unroll", "Writes out the rounds of short loops over elements.", halo_pass_unroll, false }
-#define HOIST                                                                                      \
-  {                                                                                                \
-    "hoist", "Computes sums and products that are the same in each round before the loop.",        \
-        halo_pass_hoist, false                                                                     \
-  }
-#define SIMPLIFY                                                                                   \
-  { "simplify", "Applies exact algebraic rules.", halo_pass_simplify, false }
-#define CONSTANT_FOLDING                                                                           \
-  {                                                                                                \
-    "constant-folding", "Computes what constants alone determine, when it is small.",              \
-        halo_pass_constant_folding, false                                                          \
-  }
-#define CSE                                                                                        \
-  { "cse", "Makes equal instructions, and equal reducers, one.", halo_pass_cse, false }
-#define DCE                                                                                        \
-  { "dce", "Removes instructions and computations that nothing needs.", halo_pass_dce, true }
-#define LAYOUTS                                                                                    \
-  {                                                                                                \
-    "layouts", "Makes everything inside row-major; parameters and results keep their layouts.",    \
-        halo_pass_layouts, true                                                                    \
-  }
-#define FUSION                                                                                     \
-  { "fusion", "Groups instructions into kernels.", halo_pass_fusion, false }
+static const pass_step pass_steps[] = {
+#define PASS(id, name, file, need, text) {.row = &pass_rows[PASS_##id]},
+#define AGAIN(id) {.row = &pass_rows[PASS_##id]},
+#define GROUP(kind) {.group = PASS_##kind},
+#include "passes/passes.def"
+};
+
+enum {
+  PASS_STEPS = sizeof pass_steps / sizeof pass_steps[0],
+  /* Each round of a repeated group makes the module smaller in practice; the cap is for rules that would feed each other. */
+  PASS_MAX_ROUNDS = 16
+};
 
 halo_status halo_pass_partition(halo_module *module, bool *changed) {
   *changed = halo_partition_is_wanted(module);
@@ -67,96 +60,12 @@ halo_status halo_pass_partition(halo_module *module, bool *changed) {
   return halo_partition(module);
 }
 
-static const pass_group pass_table[] = {
-    {.rows =
-         {{"partition",
-           "Makes one partition's program of one that speaks of whole arrays and their shardings.",
-           halo_pass_partition, true},
-          {"collectives",
-           "Pairs up, joins and numbers what goes on between replicas and partitions.",
-           halo_pass_collectives, true},
-          {"inline-calls", "Puts called, fused and asynchronous computations in place.",
-           halo_pass_inline_calls, true},
-          {"dynamic-sizes",
-           "Makes sizes that are known at run time only into values, and shapes static.",
-           halo_pass_dynamic_sizes, true},
-          {"canonicalize", "Rewrites identity ops, bitcasts and old forms to plain ops.",
-           halo_pass_canonicalize, true},
-          {"expand", "Writes operations without kernels of their own as others.", halo_pass_expand,
-           true},
-          {"accuracy", "Computes in wider numbers what asks for more accurate results.",
-           halo_pass_accuracy, true},
-          {"inline-map", "Turns map into elementwise ops on arrays.", halo_pass_inline_map, false},
-          TUPLES,
-          DCE,
-          LAYOUTS}},
-    {.to_fixpoint = true,
-     .rows = {SIMPLIFY, CONSTANT_FOLDING, TUPLES, WHILE_STATE, UNROLL, HOIST, CSE, DCE}},
-    {.rows = {{"drop-barriers", "Removes optimization barriers.", halo_pass_drop_barriers, true},
-              TUPLES}},
-    {.to_fixpoint = true,
-     .if_changed = true,
-     .rows = {SIMPLIFY, CONSTANT_FOLDING, TUPLES, WHILE_STATE, UNROLL, HOIST, CSE, DCE}},
-    {.rows =
-         {{"convs",
-           "Moves transposes, reversed kernels and padding into convolutions; makes dots of some.",
-           halo_pass_convs, false},
-          {"scores", "Works on scores of products where they are, rather than transposed.",
-           halo_pass_scores, false},
-          {"dots", "Moves transposes into the dimension numbers of dot.", halo_pass_dots, false},
-          {"loop-sums", "Adds to parts of a loop's sums what a round adds to them among zeros.",
-           halo_pass_loop_sums, false},
-          DCE,
-          LAYOUTS,
-          {"split", "Makes several of operations that are too wide for one kernel.",
-           halo_pass_split, true},
-          {"rectify", "Compares maxima with their bounds rather than what they are of.",
-           halo_pass_rectify, false},
-          {"placed-updates", "Chooses by place what is put into values that need no memory.",
-           halo_pass_placed_updates, false},
-          {"trip-counts", "Notes how often counted loops run.", halo_pass_trip_counts, true}}},
-    {.fusion = true,
-     .rows = {{"attention",
-               "Makes one kernel of a product, a softmax and a product with its weights.",
-               halo_pass_attention, false},
-              {"lapack", "Makes kernels of small factorisations that LAPACK would do on the host.",
-               halo_pass_lapack, false},
-              FUSION,
-              {"rows", "Joins kernels that reduce the same rows in turn.", halo_pass_rows, false},
-              CSE,
-              {"multi-output", "Joins kernels over the same arrays.", halo_pass_multi_output,
-               false},
-              TUPLES,
-              {"order", "Orders kernels so that less memory is alive at once.", halo_pass_order,
-               false}}},
-};
-
-enum { PASS_GROUPS = sizeof pass_table / sizeof pass_table[0] };
-
-/* The rows of all groups in order, each name once. */
-static const pass_row *pass_find(int index) {
-  const pass_row *seen[PASS_GROUPS * PASS_GROUP_MAX];
-  int count = 0;
-  for (int g = 0; g < PASS_GROUPS; g++) {
-    for (const pass_row *row = pass_table[g].rows; row->name; row++) {
-      bool repeated = false;
-      for (int i = 0; i < count; i++) repeated |= strcmp(seen[i]->name, row->name) == 0;
-      if (repeated) continue;
-      if (count == index) return row;
-      seen[count++] = row;
-    }
-  }
-  return NULL;
-}
-
 const char *halo_pass_name(int index) {
-  const pass_row *row = index >= 0 ? pass_find(index) : NULL;
-  return row ? row->name : NULL;
+  return index >= 0 && index < PASS_COUNT ? pass_rows[index].name : NULL;
 }
 
 const char *halo_pass_description(int index) {
-  const pass_row *row = index >= 0 ? pass_find(index) : NULL;
-  return row ? row->description : NULL;
+  return index >= 0 && index < PASS_COUNT ? pass_rows[index].description : NULL;
 }
 
 static size_t pass_name_length(const char *list) { return strcspn(list, ", "); }
@@ -216,16 +125,18 @@ halo_status halo_passes_run(halo_module *module, const halo_pass_options *option
   HALO_TRY(halo_module_check_size(module, false));
   HALO_TRY(halo_module_check_bounds(module));
   bool group_changed = true;
-  for (int g = 0; g < PASS_GROUPS; g++) {
-    const pass_group *group = &pass_table[g];
-    if (group->fusion && options->no_fusion) continue;
-    if (group->if_changed && !group_changed) continue;
-    int rounds = group->to_fixpoint ? PASS_MAX_ROUNDS : 1;
+  for (int first = 0, end; first < PASS_STEPS; first = end) {
+    pass_group group = pass_steps[first++].group;
+    for (end = first; end < PASS_STEPS && pass_steps[end].row; end++) {}
+    if (group == PASS_FUSION && options->no_fusion) continue;
+    if (group == PASS_REPEATED_IF_CHANGED && !group_changed) continue;
+    bool repeated = group == PASS_REPEATED || group == PASS_REPEATED_IF_CHANGED;
+    int rounds = repeated ? PASS_MAX_ROUNDS : 1;
     group_changed = false;
     for (bool again = true; rounds > 0 && again; rounds--) {
       again = false;
-      for (const pass_row *row = group->rows; row->name; row++) {
-        HALO_TRY(pass_run_row(module, options, row, &again));
+      for (int i = first; i < end; i++) {
+        HALO_TRY(pass_run_row(module, options, pass_steps[i].row, &again));
       }
       group_changed |= again;
     }
