@@ -16,8 +16,7 @@
 /* What CL_PLATFORM_NAME says. */
 #define HALO_CPU_PLATFORM "Halocline"
 
-/* Of clCreateCommandQueue, beside OpenCL's properties: commands are done in the thread that queues them, before the call
- * returns; they wait for nothing but what they name. */
+/* As halo_cl_provider.in_caller. */
 #define HALO_CPU_QUEUE_IN_CALLER ((cl_command_queue_properties)1 << 40)
 
 /* The provider's functions, or NULL where this machine cannot make kernels: `*missing` then names what is not there
@@ -27,11 +26,10 @@ const halo_cl_api *halo_cpu_open(const char **missing);
 /* Whether HALO_CPU may name this processor for code to be made for. */
 bool halo_cpu_is_processor(const char *name);
 
-/* Whether an object (a platform, device, context, queue, event, program, kernel or memory object) is the provider's. Objects of
- * all implementations of OpenCL begin with a pointer, by which the ICD loader finds its functions; ours does so, too. */
+/* What all objects begin with. */
 extern struct _cl_icd_dispatch halo_cpu_dispatch;
-static inline bool halo_cpu_owns(const void *object) {
-  return object && *(const void *const *)object == &halo_cpu_dispatch;
-}
+
+/* The row of opencl/providers.def. */
+extern const halo_cl_provider halo_cpu_provider;
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* opencl/api.h: OpenCL's functions as a table. The library links no OpenCL: it calls the functions of this table, which
  * come from the system's ICD loader, opened when a device is first asked for, from a driver where there is no loader, and from
- * the library's own processor device (lib/cpu). */
+ * the providers of providers.def, as the library's own processor device (lib/cpu). */
 #ifndef HALO_OPENCL_API_H
 #define HALO_OPENCL_API_H
 
@@ -63,6 +63,22 @@ typedef struct halo_cl_api {
   void(CL_API_CALL *clSVMFree)(cl_context, void *);
 } halo_cl_api;
 #undef HALO_CL_MEMBER
+
+/* A provider of these functions in the library itself: a row of providers.def. All its objects (a platform, device, context,
+ * queue, event, program, kernel or memory object) begin with a pointer to a dispatch table of its own, as those of all
+ * implementations of OpenCL do: the ICD loader finds its functions there, and halo_cl by its address whose object it is. */
+typedef struct halo_cl_provider {
+  const char *platform;                    /* CL_PLATFORM_NAME of its one platform */
+  const struct _cl_icd_dispatch *dispatch; /* that its objects begin with */
+  /* Gives its functions, which stay; NULL where it is not wanted, or this machine cannot have it. A failure says why one that
+   * the user asked for cannot be had. Any thread. */
+  halo_status (*open)(const halo_cl_api **out);
+  /* Of clCreateCommandQueue, beside OpenCL's properties: commands are executed in the thread that queues them, before the call
+   * returns; they wait for nothing but what they name. 0: it has no such queues. */
+  cl_command_queue_properties in_caller;
+  bool
+      is_host; /* its device is this machine's processor, whose own instructions its kernels may use */
+} halo_cl_provider;
 
 /* Fills a table from the functions that the process has already (it links a loader, or a tool was preloaded), else from
  * libOpenCL. Returns NULL, or why it cannot: a text that stays valid until the thread's next call of this or of dlopen. */

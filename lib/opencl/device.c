@@ -3,7 +3,6 @@
 #include "base/config.h"
 #include "base/memory.h"
 #include "base/vec.h"
-#include "cpu/cpu.h"
 #include "opencl/private.h"
 
 #include <stdlib.h>
@@ -26,7 +25,7 @@ static halo_status device_open_queues(halo_cl_device *device, const halo_cl_item
   cl_int code;
   HALO_TRY(halo_cl_select(item->selector, &device->platform, &device->id, &device->caps));
   if (item->parts) HALO_TRY(device_take_part(device, item));
-  bool own = halo_cpu_owns(device->id);
+  const halo_cl_provider *own = halo_cl_provider_of(device->id);
   cl_context_properties properties[] = {CL_CONTEXT_PLATFORM,
                                         (cl_context_properties)device->platform, 0};
   if (own) properties[0] = 0; /* the ICD loader does not list this platform */
@@ -43,8 +42,8 @@ static halo_status device_open_queues(halo_cl_device *device, const halo_cl_item
   HALO_TRY(halo_cl_check(code, "clCreateCommandQueue"));
   device->transfers = halo_cl.clCreateCommandQueue(device->context, device->id, 0, &code);
   HALO_TRY(halo_cl_check(code, "clCreateCommandQueue"));
-  if (!own) return HALO_OK;
-  timed |= HALO_CPU_QUEUE_IN_CALLER;
+  if (!own || !own->in_caller) return HALO_OK;
+  timed |= own->in_caller;
   device->here = halo_cl.clCreateCommandQueue(device->context, device->id, timed, &code);
   return halo_cl_check(code, "clCreateCommandQueue");
 }

@@ -33,10 +33,19 @@ bool halo_cl_drivers_direct(halo_cl_api *out);
  * processors, which stays closed. By one thread at a time. */
 bool halo_cl_drivers_matter(void);
 
-/* providers.c: one table of the loader's functions (all NULL where there is no loader) and of our own processor device's. Once. */
-void halo_cl_providers_join(const halo_cl_api *system, const halo_cl_api *cpu, halo_cl_api *out);
-/* Has the joined table call these for objects that are not our own, before there are any. */
+/* providers.c: opens the providers of providers.def; *any: there is at least one. Failures are theirs. By one thread at a time. */
+halo_status halo_cl_providers_open(bool *any);
+/* One table of the loader's functions (all NULL where there is no loader) and of the providers that were opened: each call goes
+ * to whose object it is about. Once. */
+void halo_cl_providers_join(const halo_cl_api *system, halo_cl_api *out);
+/* Has the joined table call these for objects that are not the providers', before there are any. */
 void halo_cl_providers_set_system(const halo_cl_api *system);
+/* Whether `system` finds the functions of the opened providers by their objects, as an ICD loader does. */
+bool halo_cl_providers_are_found(const halo_cl_api *system);
+/* Whose object it is; NULL: the loader's. */
+const halo_cl_provider *halo_cl_provider_of(const void *object);
+/* Whether a platform is that of a provider for this machine's processor. */
+bool halo_cl_provider_is_host(const char *platform);
 
 /* select.c: the device that `selector` (not NULL, not null:FILE; "" for the default) means. */
 halo_status halo_cl_select(const char *selector, cl_platform_id *platform, cl_device_id *id,

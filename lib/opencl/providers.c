@@ -1,17 +1,38 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* opencl/providers.c: one table for the system's loader and our own processor device: each call goes to the provider of the object that it is
- * about. */
-#include "cpu/cpu.h"
+/* opencl/providers.c: one table for the system's loader and the providers of providers.def: each call goes to the provider of the object that
+ * it is about. */
 #include "opencl/private.h"
 
 #include <stddef.h>
+#include <string.h>
+
+#define PROVIDER(room) extern const halo_cl_provider halo_##room##_provider;
+#include "opencl/providers.def"
+#undef PROVIDER
+
+static const halo_cl_provider *const providers_rows[] = {
+#define PROVIDER(room) &halo_##room##_provider,
+#include "opencl/providers.def"
+#undef PROVIDER
+};
+enum { PROVIDERS = sizeof providers_rows / sizeof *providers_rows };
 
 /* The loader's functions; those of no loader are NULL, as are then its objects. */
 static halo_cl_api providers_system;
-static const halo_cl_api *providers_cpu;
+/* By row; NULL: it is not there. */
+static const halo_cl_api *providers_opened[PROVIDERS];
+
+/* The row whose object it is, or -1. */
+static int providers_find(const void *object) {
+  for (int i = 0; object && i < PROVIDERS; i++) {
+    if (*(const void *const *)object == providers_rows[i]->dispatch) return i;
+  }
+  return -1;
+}
 
 static const halo_cl_api *providers_of(const void *object) {
-  return halo_cpu_owns(object) ? providers_cpu : &providers_system;
+  int row = providers_find(object);
+  return row >= 0 ? providers_opened[row] : &providers_system;
 }
 
 /* A function of the table whose first or named argument says whose it is. */
@@ -26,13 +47,18 @@ static const halo_cl_api *providers_of(const void *object) {
 
 static cl_int CL_API_CALL providers_clGetPlatformIDs(cl_uint room, cl_platform_id *out,
                                                      cl_uint *count) {
-  cl_uint system = 0, own = 0;
+  cl_uint all = 0;
   bool fails = !providers_system.clGetPlatformIDs ||
-               providers_system.clGetPlatformIDs(room, out, &system) != CL_SUCCESS;
-  if (fails) system = 0; /* as a loader without drivers does */
-  bool fits = out && room > system;
-  providers_cpu->clGetPlatformIDs(fits ? room - system : 0, fits ? out + system : NULL, &own);
-  if (count) *count = system + own;
+               providers_system.clGetPlatformIDs(room, out, &all) != CL_SUCCESS;
+  if (fails) all = 0; /* as a loader without drivers does */
+  for (int i = 0; i < PROVIDERS; i++) {
+    cl_uint own = 0;
+    bool fits = out && room > all;
+    if (!providers_opened[i]) continue;
+    providers_opened[i]->clGetPlatformIDs(fits ? room - all : 0, fits ? out + all : NULL, &own);
+    all += own;
+  }
+  if (count) *count = all;
   return CL_SUCCESS;
 }
 
@@ -186,15 +212,51 @@ PROVIDERS_CODE(clEnqueueUnmapMemObject, queue,
                 const cl_event *list, cl_event *event),
                (queue, mem, mapped, count, list, event))
 
+/* ---- The rows ---- */
+
+halo_status halo_cl_providers_open(bool *any) {
+  *any = false;
+  for (int i = 0; i < PROVIDERS; i++) {
+    HALO_TRY(providers_rows[i]->open(&providers_opened[i]));
+    *any |= providers_opened[i] != NULL;
+  }
+  return HALO_OK;
+}
+
 void halo_cl_providers_set_system(const halo_cl_api *system) { providers_system = *system; }
 
-void halo_cl_providers_join(const halo_cl_api *system, const halo_cl_api *cpu, halo_cl_api *out) {
+void halo_cl_providers_join(const halo_cl_api *system, halo_cl_api *out) {
   providers_system = *system;
-  providers_cpu = cpu;
   *out = (halo_cl_api){
 #define PROVIDERS_ROW(name) .name = providers_##name,
       HALO_CL_FUNCTIONS(PROVIDERS_ROW)
 #undef PROVIDERS_ROW
           .clSVMAlloc = providers_clSVMAlloc,
       .clSVMFree = providers_clSVMFree};
+}
+
+bool halo_cl_providers_are_found(const halo_cl_api *system) {
+  for (int i = 0; i < PROVIDERS; i++) {
+    cl_platform_id platform;
+    char name[64] = "";
+    if (!providers_opened[i]) continue;
+    providers_opened[i]->clGetPlatformIDs(1, &platform, NULL);
+    cl_int code =
+        system->clGetPlatformInfo(platform, CL_PLATFORM_NAME, sizeof name - 1, name, NULL);
+    if (code != CL_SUCCESS || strcmp(name, providers_rows[i]->platform) != 0) return false;
+  }
+  return true;
+}
+
+const halo_cl_provider *halo_cl_provider_of(const void *object) {
+  int row = providers_find(object);
+  return row >= 0 ? providers_rows[row] : NULL;
+}
+
+bool halo_cl_provider_is_host(const char *platform) {
+  for (int i = 0; i < PROVIDERS; i++) {
+    const halo_cl_provider *row = providers_rows[i];
+    if (row->is_host && strcmp(row->platform, platform) == 0) return true;
+  }
+  return false;
 }

@@ -6,7 +6,6 @@
 #include "base/processor.h"
 #include "base/strbuf.h"
 #include "base/vec.h"
-#include "cpu/cpu.h"
 #include "opencl/pocl.h"
 #include "opencl/private.h"
 
@@ -147,7 +146,8 @@ static uint32_t select_simd_width(cl_device_id id, const halo_caps *caps) {
 /* Products of several narrow numbers at once need functions that are compiled for the processor's own instructions. Drivers
  * may compile for lesser processors, and LLVM ends the process where they put such a function into a kernel for one. */
 static void select_products(cl_device_id id, halo_caps *caps) {
-  if (!halo_cpu_owns(id) || caps->simd_width < 16) return;
+  const halo_cl_provider *own = halo_cl_provider_of(id);
+  if (!own || !own->is_host || caps->simd_width < 16) return;
   caps->multiplies_bytes = halo_processor_has_avx512vnni();
   caps->multiplies_bf16 = halo_processor_has_avx512bf16() && halo_caps_flushes(caps);
 }
@@ -416,7 +416,7 @@ static int select_own(const halo_cl_listing *list, int count, int chosen) {
   if (select_treats_as_gpu()) return chosen;
   if (chosen < 0 || !halo_pocl_is(&list[chosen].caps) || !list[chosen].caps.is_cpu) return chosen;
   for (int i = 0; i < count; i++) {
-    if (list[i].usable && strcmp(list[i].caps.platform, HALO_CPU_PLATFORM) == 0) return i;
+    if (list[i].usable && halo_cl_provider_is_host(list[i].caps.platform)) return i;
   }
   return chosen;
 }
