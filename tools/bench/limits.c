@@ -128,13 +128,17 @@ static void limits_keep_faster(bench_yardstick *best, double *best_rate,
   if (candidate->kernel != NULL) limits_cl.clReleaseKernel(candidate->kernel);
 }
 
-/* Bandwidth: every width with a few work-group sizes. */
+/* The smallest work group to measure with: the library's own processor device has groups of one item only. */
+static size_t limits_smallest_group(size_t max_group) { return max_group < 64 ? 1 : 64; }
+
+/* Bandwidth: every width with a few sizes of work groups. */
 static void limits_pick_bandwidth(bench_machine *machine, const char *kernel,
                                   const cl_program *programs, const int *widths, int width_count,
                                   size_t max_group, bench_yardstick *best) {
   double rate = 0;
   for (int w = 0; w < width_count; w++) {
-    for (size_t local = 64; local <= max_group && local <= 1024; local *= 4) {
+    for (size_t local = limits_smallest_group(max_group); local <= max_group && local <= 1024;
+         local *= 4) {
       bench_yardstick y =
           limits_yardstick(machine, programs[w], kernel, BENCH_ARRAY_ELEMENTS / (size_t)widths[w],
                            local, 3.0 * sizeof(cl_float) * BENCH_ARRAY_ELEMENTS);
@@ -212,8 +216,9 @@ void bench_machine_open(bench_machine *machine, const halo_device *device) {
                         &machine->streaming);
   limits_pick_peak(machine, programs, widths, WIDTHS, info.max_work_group, info.compute_units,
                    &machine->fma);
-  machine->increment = limits_yardstick(machine, programs[0], "increment", BENCH_INCREMENT_ELEMENTS,
-                                        64, BENCH_INCREMENT_ELEMENTS);
+  machine->increment =
+      limits_yardstick(machine, programs[0], "increment", BENCH_INCREMENT_ELEMENTS,
+                       limits_smallest_group(info.max_work_group), BENCH_INCREMENT_ELEMENTS);
   limits_set_arrays(machine, machine->increment.kernel, 2);
   /* Kernels keep their programs alive. */
   for (int w = 0; w < WIDTHS; w++) limits_cl.clReleaseProgram(programs[w]);
