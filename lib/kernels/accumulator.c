@@ -58,7 +58,9 @@ halo_value halo_accumulator_round(const halo_accumulator *a, halo_emitter *e, co
   return halo_value_name(value->type, name);
 }
 
-static void accumulator_declare_type(halo_lowering *l, halo_accumulator *a, const char *name) {
+void halo_accumulator_declare_type(halo_lowering *l, halo_accumulator *a, const char *name,
+                                   const halo_reduce_value *values, int32_t count) {
+  *a = (halo_accumulator){.arena = l->arena, .values = values, .count = count};
   a->type = halo_accumulator_ctype(&a->values[0]);
   if (a->count == 1) return;
   a->type = halo_arena_printf(l->arena, "%s_t", name);
@@ -71,8 +73,7 @@ static void accumulator_declare_type(halo_lowering *l, halo_accumulator *a, cons
 
 halo_status halo_accumulator_declare(halo_lowering *l, halo_accumulator *out, const char *name,
                                      const halo_reduce_value *values, int32_t count) {
-  *out = (halo_accumulator){.arena = l->arena, .values = values, .count = count};
-  accumulator_declare_type(l, out, name);
+  halo_accumulator_declare_type(l, out, name, values, count);
   halo_emitter e;
   halo_emitter_init(&e, l->arena, l->computation);
   halo_value *x = halo_arena_array(l->arena, halo_value, 3 * count), *y = x + count;

@@ -17,6 +17,9 @@ typedef struct halo_accumulator {
 /* Declares, in the program's text, the type ("`name`_t", if it needs one) and "T `name`_op(T a, T b)". */
 halo_status halo_accumulator_declare(halo_lowering *l, halo_accumulator *out, const char *name,
                                      const halo_reduce_value *values, int32_t count);
+/* The type alone. */
+void halo_accumulator_declare_type(halo_lowering *l, halo_accumulator *out, const char *name,
+                                   const halo_reduce_value *values, int32_t count);
 /* The C type of one value. */
 const char *halo_accumulator_ctype(const halo_reduce_value *value);
 /* Value i of accumulator `name` as it lies there, and as a value to compute with. */

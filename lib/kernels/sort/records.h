@@ -28,6 +28,9 @@ typedef struct halo_sort_records {
   int64_t bytes;     /* of a record */
   const char *name;  /* prefix of what is declared once for all kernels of the sort */
   const char *type;  /* a record's */
+  /* Not NULL: the records are another family's, packed, and stay in scratch. It writes the helper "_in(row, p)". */
+  void (*make)(const void *maker, halo_parts *p);
+  const void *maker;
 } halo_sort_records;
 
 /* `packed`: as one number, if keys and place fit (else as if it were false). */
@@ -57,5 +60,17 @@ double halo_sort_radix_cost(const halo_lowering *l);
 halo_status halo_sort_radix_lower(halo_lowering *l);
 double halo_sort_merge_cost(const halo_lowering *l);
 halo_status halo_sort_merge_lower(halo_lowering *l);
+
+/* ---- sort.c: records of other families ---- */
+
+/* `n` records of one row, packed: a code of `code_bits` above a number of `place_bits`, together at most 64. */
+halo_sort_records halo_sort_packed(const halo_lowering *l, int64_t n, int code_bits,
+                                   int place_bits);
+/* Whether a radix sort can do it, and in how many seconds. */
+bool halo_sort_radix_fits(const halo_sort_records *r, const char **why);
+double halo_sort_radix_seconds(const halo_lowering *l, const halo_sort_records *r);
+/* Launches that sort by the code, stably. The fusion has no scratch yet, and gets three; *out_sorted is the one that
+ * holds the sorted records in the end. */
+halo_status halo_sort_radix_records(halo_sort_records *r, halo_lowering *l, int32_t *out_sorted);
 
 #endif

@@ -247,18 +247,25 @@ static sort_radix sort_radix_cut(const halo_sort_records *r) {
   return cut;
 }
 
+/* By how many bits a record's code is shifted for a digit. */
+static int64_t sort_radix_shift(const halo_sort_records *r, const sort_radix *cut, int digit) {
+  return (r->packed ? r->place_bits : 0) + digit * cut->digit_bits;
+}
+
 /* One of the three kernels of a digit: from the operands or scratch, to scratch or the results. */
 static halo_status sort_radix_step(const halo_sort_records *r, const sort_radix *cut, int step,
                                    int digit) {
   static const char *const names[] = {"count", "sum", "put"};
   static const char *const labels[] = {"sort:radix_count", "sort:radix_sum", "sort:radix"};
-  bool last = digit == cut->digits - 1;
+  bool last = digit == cut->digits - 1 && !r->make;
   halo_parts p;
   halo_parts_begin(&p, r->l, halo_kernel_name(r->l, names[step]), false);
   const char *counts = halo_emit_arg(&p.e, HALO_ROLE_SCRATCH, SORT_COUNTS, HALO_U32, NULL);
-  const char *shift = step == 1 ? "" : sort_number(&p, digit * cut->digit_bits);
+  const char *shift = step == 1 ? "" : sort_number(&p, sort_radix_shift(r, cut, digit));
   if (step != 1) {
-    if (digit == 0) {
+    if (digit == 0 && r->make) {
+      r->make(r->maker, &p);
+    } else if (digit == 0) {
       halo_sort_emit_make(r, &p);
     } else {
       sort_read_first(r, &p);
@@ -274,7 +281,8 @@ static halo_status sort_radix_step(const halo_sort_records *r, const sort_radix 
   halo_parts_template(&p, &k, halo_cl_sort_radix, "");
   sort_common_holes(r, &p, &k);
   halo_parts_hole(&p, &k, "H_COUNTS", "%s", counts);
-  halo_parts_hole(&p, &k, "H_DIGIT(r)", "(int)(%s_code(r) >> %s & %d)", r->name, shift,
+  const char *code = r->packed ? "(r)" : halo_arena_printf(r->l->arena, "%s_code(r)", r->name);
+  halo_parts_hole(&p, &k, "H_DIGIT(r)", "(int)(%s >> %s & %d)", code, shift,
                   (1 << cut->digit_bits) - 1);
   int64_t local = cut->local;
   if (step == 1 && !r->caps->is_cpu) local = (int64_t)halo_kernel_local_size(r->caps, 1 << 20);
@@ -297,15 +305,28 @@ static halo_status sort_radix_digit(const halo_sort_records *r, const sort_radix
   for (int step = 0; step < 3; step++) {
     bool fresh = step == 1 ? digit == 0 : step == 0 ? digit < 2 : made;
     if (!fresh) {
-      sort_again(r->l, &kernels[step], turned, digit * cut->digit_bits);
+      sort_again(r->l, &kernels[step], turned, sort_radix_shift(r, cut, digit));
       continue;
     }
     HALO_TRY(sort_radix_step(r, cut, step, digit));
     kernels[step] = r->l->launches.data[r->l->launches.count - 1];
     if (turned) {
       r->l->launches.count--;
-      sort_again(r->l, &kernels[step], true, digit * cut->digit_bits);
+      sort_again(r->l, &kernels[step], true, sort_radix_shift(r, cut, digit));
     }
+  }
+  return HALO_OK;
+}
+
+static halo_status sort_radix_launches(const halo_sort_records *r, const sort_radix *cut) {
+  int64_t bytes = r->rows * r->n * r->bytes;
+  int stays = r->make ? 1 : 0;
+  halo_vec_push(&r->l->scratch, (halo_scratch){cut->digits + stays > 1 ? bytes : 1});
+  halo_vec_push(&r->l->scratch, (halo_scratch){cut->digits + stays > 2 ? bytes : 1});
+  halo_vec_push(&r->l->scratch, (halo_scratch){4 * r->rows * (cut->pieces << cut->digit_bits)});
+  halo_launch kernels[3] = {{0}};
+  for (int digit = 0; digit < cut->digits; digit++) {
+    HALO_TRY(sort_radix_digit(r, cut, digit, kernels));
   }
   return HALO_OK;
 }
@@ -315,37 +336,56 @@ halo_status halo_sort_radix_lower(halo_lowering *l) {
   if (r.rows * r.n == 0) return HALO_OK;
   HALO_TRY(halo_sort_declare(&r, l));
   sort_radix cut = sort_radix_cut(&r);
-  int64_t bytes = r.rows * r.n * r.bytes;
-  halo_vec_push(&l->scratch, (halo_scratch){cut.digits > 1 ? bytes : 1});
-  halo_vec_push(&l->scratch, (halo_scratch){cut.digits > 2 ? bytes : 1});
-  halo_vec_push(&l->scratch, (halo_scratch){4 * r.rows * (cut.pieces << cut.digit_bits)});
-  halo_launch kernels[3] = {{0}};
-  for (int digit = 0; digit < cut.digits; digit++) {
-    HALO_TRY(sort_radix_digit(&r, &cut, digit, kernels));
-  }
-  return HALO_OK;
+  return sort_radix_launches(&r, &cut);
+}
+
+halo_status halo_sort_radix_records(halo_sort_records *r, halo_lowering *l, int32_t *out_sorted) {
+  r->l = l;
+  sort_radix cut = sort_radix_cut(r);
+  *out_sorted = cut.digits % 2 ? SORT_FIRST : SORT_SECOND;
+  return sort_radix_launches(r, &cut);
+}
+
+halo_sort_records halo_sort_packed(const halo_lowering *l, int64_t n, int code_bits,
+                                   int place_bits) {
+  return (halo_sort_records){.caps = l->caps,
+                             .rows = 1,
+                             .n = n,
+                             .code_bits = code_bits,
+                             .place_bits = place_bits,
+                             .packed = true,
+                             .bytes = 8,
+                             .name = "",
+                             .type = "ulong"};
+}
+
+bool halo_sort_radix_fits(const halo_sort_records *r, const char **why) {
+  *why = "rows are too long";
+  if (r->n >= INT32_MAX) return false;
+  *why = "work items may not do so many rounds";
+  sort_radix cut = sort_radix_cut(r);
+  return cut.local > 1 || 2 * (cut.pieces << cut.digit_bits) <= sort_most(r, 1);
 }
 
 bool halo_sort_radix_supports(const halo_lowering *l, const char **why) {
-  *why = "the comparator does not compare numbers of together 64 bits";
-  if (halo_sort_describe(l, false).code_bits == 0) return false;
-  *why = "rows are too long";
   halo_sort_records r = halo_sort_describe(l, false);
-  if (r.n >= INT32_MAX) return false;
-  *why = "work items may not do so many rounds";
-  sort_radix cut = sort_radix_cut(&r);
-  return cut.local > 1 || 2 * (cut.pieces << cut.digit_bits) <= sort_most(&r, 1);
+  *why = "the comparator does not compare numbers of together 64 bits";
+  return r.code_bits > 0 && halo_sort_radix_fits(&r, why);
+}
+
+double halo_sort_radix_seconds(const halo_lowering *l, const halo_sort_records *r) {
+  sort_radix cut = sort_radix_cut(r);
+  const halo_prices *p = halo_lowering_prices(l);
+  double counts = (double)(cut.pieces << cut.digit_bits), rows = (double)r->rows;
+  double items = rows * (double)(cut.pieces * cut.local);
+  double row = p->sort_radix * (double)r->n + p->sort_radix_count * counts;
+  return cut.digits * (3 * p->launch + halo_lowering_operations(l, rows * row, items));
 }
 
 /* Seconds: of a digit, an element costs about sixteen simple operations, a count eight. */
 double halo_sort_radix_cost(const halo_lowering *l) {
   halo_sort_records r = halo_sort_describe(l, false);
-  sort_radix cut = sort_radix_cut(&r);
-  const halo_prices *p = halo_lowering_prices(l);
-  double counts = (double)(cut.pieces << cut.digit_bits), rows = (double)r.rows;
-  double items = rows * (double)(cut.pieces * cut.local);
-  double row = p->sort_radix * (double)r.n + p->sort_radix_count * counts;
-  return cut.digits * (3 * p->launch + halo_lowering_operations(l, rows * row, items));
+  return halo_sort_radix_seconds(l, &r);
 }
 
 static const halo_implementation sort_implementations[] = {
