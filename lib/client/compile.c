@@ -75,6 +75,7 @@ typedef struct compile_job {
   const halo_compile_options *options;
   compile_dump *dump;
   int replicas, partitions;
+  halo_plan_limits *limits;
   /* results */
   halo_module *optimized;
   halo_module
@@ -109,7 +110,7 @@ static halo_status compile_plan(compile_job *job) {
   double passed = halo_clock();
   HALO_TRY(dump->status);
   const char *kernels = options->kernels ? options->kernels : halo_config_text(HALO_CONFIG_KERNELS);
-  HALO_TRY(halo_plan_lower(job->optimized, job->caps, kernels, &job->plan));
+  HALO_TRY(halo_plan_lower(job->optimized, job->caps, kernels, job->limits, &job->plan));
   HALO_LOG(HALO_LOG_INFO,
            "compile %s: passes took %.3f s, the plan %.3f s: %d step%s, %d unit%s of kernels",
            job->optimized->name, passed - start, halo_clock() - passed, job->plan->step_count,
@@ -166,7 +167,8 @@ static bool compile_same_caps(const halo_caps *a, const halo_caps *b) {
   return same;
 }
 
-halo_status halo_executable_load(halo_executable *e, int index, halo_plan *plan) {
+halo_status halo_executable_load(halo_executable *e, int index, halo_plan *plan,
+                                 halo_plan_limits *limits) {
   halo_cl_device *device = e->placements[index].device->cl;
   if (!plan) {
     if (compile_same_caps(&halo_executable_home(e)->cl->caps, &device->caps)) plan = e->plan;
@@ -182,7 +184,31 @@ halo_status halo_executable_load(halo_executable *e, int index, halo_plan *plan)
       .ids = {(uint32_t)(at->part / e->partition_count), (uint32_t)(at->part % e->partition_count)},
       .team = &e->team,
       .feeds = at->device->feeds};
-  return halo_program_create(device, plan, &site, &at->program);
+  return halo_program_create(device, plan, &site, limits, &at->program);
+}
+
+void halo_executable_unload(halo_executable *e) {
+  for (int i = 0; i < e->placement_count; i++) {
+    halo_program_release(e->placements[i].program);
+    e->placements[i].program = NULL;
+  }
+  if (e->plan) halo_plan_release(e->plan);
+  e->plan = NULL;
+}
+
+halo_status halo_executable_fit(halo_executable *e, halo_executable_make *make, void *user) {
+  halo_plan_limits limits = {0};
+  halo_status status;
+  for (;;) {
+    limits.grew = false;
+    status = make(user, &limits);
+    if (status == HALO_OK || !limits.grew) break;
+    HALO_LOG(HALO_LOG_INFO, "compile: kernels are made once more, for smaller groups: %s",
+             halo_error_message());
+    halo_executable_unload(e);
+  }
+  halo_plan_limits_deinit(&limits);
+  return status;
 }
 
 static halo_status compile_for(const halo_executable *e, const halo_device *device,
@@ -196,18 +222,29 @@ static halo_status compile_for(const halo_executable *e, const halo_device *devi
 
 /* Devices of one kind share a plan. */
 static halo_status compile_placement(halo_executable *e, int index, compile_job job) {
-  halo_status status = halo_executable_load(e, index, NULL);
+  halo_status status = halo_executable_load(e, index, NULL, job.limits);
   if (status != HALO_NOT_FOUND) return status;
   HALO_TRY(compile_for(e, e->placements[index].device, &job));
   halo_module_release(job.optimized);
   halo_module_release(job.partitioned);
-  return halo_executable_load(e, index, job.plan);
+  return halo_executable_load(e, index, job.plan, job.limits);
 }
 
-static halo_status compile_all(halo_executable *e, const halo_module *module,
-                               const halo_compile_options *options, compile_dump *dump) {
-  const compile_job job = {.module = module, .options = options, .dump = dump};
+/* What an executable is made of. */
+typedef struct compile_all_job {
+  halo_executable *e;
+  compile_job job;
+} compile_all_job;
+
+static halo_status compile_all(void *user, halo_plan_limits *limits) {
+  compile_all_job *all = user;
+  halo_executable *e = all->e;
+  all->job.limits = limits;
+  const compile_job job = all->job;
   compile_job home = job;
+  halo_module_release(e->module);
+  halo_module_release(e->partitioned);
+  e->module = e->partitioned = NULL;
   HALO_TRY(compile_for(e, halo_executable_home(e), &home));
   e->module = home.optimized;
   e->partitioned = home.partitioned;
@@ -332,7 +369,8 @@ static halo_status compile_executable(halo_client *client, const halo_module *mo
   }
   if (status == HALO_OK) status = compile_agree(e, module);
   if (status == HALO_OK) {
-    status = halo_executable_confirm(e, compile_all(e, module, options, &dump));
+    compile_all_job all = {e, {.module = module, .options = options, .dump = &dump}};
+    status = halo_executable_confirm(e, halo_executable_fit(e, compile_all, &all));
   }
   if (status == HALO_OK) {
     *out = e;
@@ -375,9 +413,8 @@ void halo_executable_retain(halo_executable *e) {
 
 void halo_executable_release(halo_executable *e) {
   if (!e || atomic_fetch_sub(&e->references, 1) != 1) return;
-  for (int i = 0; i < e->placement_count; i++) halo_program_release(e->placements[i].program);
+  halo_executable_unload(e);
   halo_free(e->placements);
-  if (e->plan) halo_plan_release(e->plan);
   halo_free(e->kernels);
   halo_free(e->fingerprint);
   halo_module_release(e->module);

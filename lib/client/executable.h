@@ -53,9 +53,16 @@ halo_status halo_executable_place(halo_executable *e, const int *devices, int re
 halo_status halo_executable_agree(halo_executable *e);
 /* Whether the parts of all processes are ready, if this one's are (`status`). */
 halo_status halo_executable_confirm(halo_executable *e, halo_status status);
-/* Makes the program of placement `index`; takes over one owner's share of the plan. NULL: that of an earlier
+/* Makes the program of placement `index` (halo_program_create); takes over one owner's share of the plan. NULL: that of an earlier
  * device of the same kind, or HALO_NOT_FOUND (without a message) when there is none. */
-halo_status halo_executable_load(halo_executable *e, int index, halo_plan *plan);
+halo_status halo_executable_load(halo_executable *e, int index, halo_plan *plan,
+                                 halo_plan_limits *limits);
+/* Releases programs and the plan. */
+void halo_executable_unload(halo_executable *e);
+/* Calls `make`, which plans and loads the executable with `limits`, which halo_program_create adds to; again as long as they grow by
+ * that, after halo_executable_unload. */
+typedef halo_status halo_executable_make(void *user, halo_plan_limits *limits);
+halo_status halo_executable_fit(halo_executable *e, halo_executable_make *make, void *user);
 
 /* Whether this process has parts of it, and others have too. */
 bool halo_executable_is_shared(const halo_executable *e);

@@ -225,12 +225,18 @@ static halo_status serialize_agree(halo_executable *e, const serialize_parts *p)
   return halo_executable_agree(e);
 }
 
-static halo_status serialize_load(halo_executable *e) {
+static halo_status serialize_load(void *user, halo_plan_limits *limits) {
+  halo_executable *e = user;
   const halo_device *home = halo_executable_home(e);
   HALO_TRY(halo_module_check_bounds(e->module));
   e->module->target = halo_target_of_device(home);
-  HALO_TRY(halo_plan_lower(e->module, &home->cl->caps, e->kernels, &e->plan));
-  for (int i = 0; i < e->placement_count; i++) HALO_TRY(halo_executable_load(e, i, NULL));
+  /* What lowering leaves in a module is of one plan. */
+  bool again = limits->units.count || limits->regions;
+  halo_module *module = again ? halo_module_clone(e->module) : e->module;
+  halo_status status = halo_plan_lower(module, &home->cl->caps, e->kernels, limits, &e->plan);
+  if (again) halo_module_release(module);
+  HALO_TRY(status);
+  for (int i = 0; i < e->placement_count; i++) HALO_TRY(halo_executable_load(e, i, NULL, limits));
   return HALO_OK;
 }
 
@@ -260,7 +266,8 @@ halo_status halo_client_deserialize(halo_client *client, const void *data, size_
   e->module = module;
   status = halo_executable_place(e, devices, (int)p.replicas, (int)p.partitions);
   if (status == HALO_OK) status = serialize_agree(e, &p);
-  if (status == HALO_OK) status = halo_executable_confirm(e, serialize_load(e));
+  if (status == HALO_OK)
+    status = halo_executable_confirm(e, halo_executable_fit(e, serialize_load, e));
   if (status == HALO_OK) {
     *out = e;
     return HALO_OK;

@@ -218,8 +218,9 @@ halo_status halo_unit_kernel(const halo_built_unit *unit, const halo_step *step,
 }
 
 halo_status halo_unit_fit(const halo_built_unit *unit, const halo_step *step, cl_kernel kernel,
-                          size_t local[3]) {
+                          size_t local[3], size_t *out_most) {
   size_t most = 0, wanted = 1;
+  *out_most = 0;
   for (int d = 0; d < 3; d++) local[d] = step->grid.local[d];
   for (uint32_t d = 0; d < step->grid.dims; d++) wanted *= local[d];
   HALO_TRY(halo_cl_check(
@@ -228,6 +229,7 @@ halo_status halo_unit_fit(const halo_built_unit *unit, const halo_step *step, cl
       step->label));
   if (most == 0 || wanted <= most) return HALO_OK;
   if (!step->grid.any_local) {
+    *out_most = most;
     return halo_fail(HALO_UNIMPLEMENTED,
                      "%s needs work groups of %zu, and the device %s gives this kernel %zu; "
                      "HALO_KERNELS with a minus sign before the kernel's name leaves it out",

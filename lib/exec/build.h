@@ -29,8 +29,8 @@ halo_status halo_unit_kernel(const halo_built_unit *unit, const halo_step *step,
                              cl_kernel *out);
 /* The work-group size to launch a step's kernel with: the plan's, or what is left of it where this kernel
  * takes so much of the device that it gets smaller groups. HALO_UNIMPLEMENTED, saying what to do, where
- * the kernel cannot do with less. */
+ * the kernel cannot do with less; *out_most is what it gets then, else 0. */
 halo_status halo_unit_fit(const halo_built_unit *unit, const halo_step *step, cl_kernel kernel,
-                          size_t local[3]);
+                          size_t local[3], size_t *out_most);
 
 #endif

@@ -123,7 +123,8 @@ halo_status halo_program_build(halo_program *p) {
 /* What takes less is done in the caller's thread, where the device has a queue for that. */
 static const double EXEC_HERE = 1e-4; /* seconds */
 halo_status halo_program_create(halo_cl_device *device, halo_plan *plan,
-                                const halo_program_site *site, halo_program **out) {
+                                const halo_program_site *site, halo_plan_limits *limits,
+                                halo_program **out) {
   halo_program *p = halo_alloc(sizeof *p);
   atomic_init(&p->references, 1);
   p->device = device;
@@ -149,7 +150,10 @@ halo_status halo_program_create(halo_cl_device *device, halo_plan *plan,
     p->may_be_here =
         device->here && device->caps.is_cpu && plan->work >= 0 && plan->work <= EXEC_HERE;
     /* The first set finds kernels that cannot be made; more are made as runs overlap. */
+    p->limits = limits;
     status = halo_run_set_create(p, &p->free_sets);
+    p->limits = NULL;
+    if (status == HALO_OK && limits && limits->grew) status = HALO_UNIMPLEMENTED;
   }
   if (status == HALO_OK) status = exec_upload_constants(p);
   if (status != HALO_OK) {

@@ -34,9 +34,11 @@ typedef struct halo_program_site {
 } halo_program_site;
 
 /* Takes over one owner's share of the plan (also when it fails). HALO_DEVICE_ERROR with the build log,
- * HALO_OUT_OF_MEMORY. On a null device nothing is built and the program cannot run. */
+ * HALO_OUT_OF_MEMORY. HALO_UNIMPLEMENTED where the device gives kernels smaller groups than they are written for; `limits`, unless
+ * NULL, grow by these, and a plan that knows them may do better. On a null device nothing is built and the program cannot run. */
 halo_status halo_program_create(halo_cl_device *device, halo_plan *plan,
-                                const halo_program_site *site, halo_program **out);
+                                const halo_program_site *site, halo_plan_limits *limits,
+                                halo_program **out);
 /* Runs in progress go on to their end. */
 void halo_program_release(halo_program *program);
 const halo_plan *halo_program_plan(const halo_program *program);

@@ -49,9 +49,10 @@ struct halo_program {
   _Atomic(halo_built_unit *) units; /* by unit of the plan; NULL: not built so far */
   pthread_mutex_t building;
   halo_cl_block *constants;
-  bool *asks_host;  /* by step number */
-  bool synchronous; /* the caller's thread may wait */
-  bool waits_each;  /* each kernel is waited for, so that a failure names it */
+  halo_plan_limits *limits; /* while it is made: of halo_program_create */
+  bool *asks_host;          /* by step number */
+  bool synchronous;         /* the caller's thread may wait */
+  bool waits_each;          /* each kernel is waited for, so that a failure names it */
   bool takes_turns; /* it may wait for the device, and exchanges begin there and go on in turn */
   bool may_be_here; /* it runs on the device's queue `here` when nothing else is in its way */
   pthread_mutex_t lock;  /* of what follows; never held while anything is waited for */

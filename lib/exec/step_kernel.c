@@ -27,7 +27,12 @@ static halo_status kernel_prepare(halo_program *p, const halo_step *step, void *
   for (int32_t a = 0; a < step->arg_count; a++) state->bound[a].offset = KERNEL_UNBOUND;
   const halo_built_unit *unit = &halo_program_units(p)[step->unit];
   HALO_TRY(halo_unit_kernel(unit, step, p->site.ids, &state->handle));
-  return halo_unit_fit(unit, step, state->handle, state->local);
+  size_t most;
+  halo_status status = halo_unit_fit(unit, step, state->handle, state->local, &most);
+  if (status == HALO_OK || !most || !p->limits) return status;
+  /* The other kernels are asked too, so that one more plan will do. */
+  bool is_new = halo_plan_limits_add(p->limits, &p->plan->units.data[step->unit], most);
+  return is_new || p->limits->grew ? HALO_OK : status;
 }
 
 static void kernel_release(void *data) {

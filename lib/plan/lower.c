@@ -232,12 +232,12 @@ static double lower_total_work(const halo_steps *steps, const halo_target *targe
 }
 
 halo_status halo_plan_lower(halo_module *module, const halo_caps *caps, const char *kernels,
-                            halo_plan **out) {
+                            const halo_plan_limits *limits, halo_plan **out) {
   *out = NULL;
   const halo_family *const own[] = {&lower_family_region, &lower_family_bundle, NULL};
   HALO_TRY(halo_kernels_check_list(caps, kernels, own));
   HALO_TRY(halo_module_check_size(module, true));
-  lower_state s = {.plan = halo_plan_create(), .caps = caps, .kernels = kernels};
+  lower_state s = {.plan = halo_plan_create(), .caps = caps, .kernels = kernels, .limits = limits};
   s.plan->name = halo_arena_strdup(&s.plan->arena, module->name);
   int32_t *params = NULL;
   const int32_t *root = NULL;

@@ -8,9 +8,10 @@
 #include "plan/plan.h"
 
 /* Lowers the entry computation. The module may gain wrapper computations but keeps its meaning.
- * `kernels` as halo_lowering.kernels. HALO_UNIMPLEMENTED naming the instruction (and line) that
+ * `kernels` as halo_lowering.kernels; `limits`: what earlier plans of this module met on the device, or NULL; kernels that they name
+ * are lowered for groups that are no larger. HALO_UNIMPLEMENTED naming the instruction (and line) that
  * cannot run. The caller releases the plan. */
 halo_status halo_plan_lower(halo_module *module, const halo_caps *caps, const char *kernels,
-                            halo_plan **out);
+                            const halo_plan_limits *limits, halo_plan **out);
 
 #endif

@@ -173,6 +173,41 @@ static double lower_operations(const halo_computation *body) {
   return sum;
 }
 
+/* ---- Kernels ---- */
+
+static void lower_release(halo_lowering *l) {
+  halo_vec_deinit(&l->parts);
+  halo_vec_deinit(&l->launches);
+  halo_vec_deinit(&l->scratch);
+  for (int32_t i = 0; i < l->tables.count; i++) halo_literal_release(l->tables.data[i]);
+  halo_vec_deinit(&l->tables);
+}
+
+/* Chooses and lowers; once more, as if the device's groups were smaller, where it is known not to give the kernels theirs. */
+static halo_status lower_choose(lower_state *s, halo_lowering *l) {
+  const halo_lowering fresh = *l;
+  const size_t reported = s->explain.length;
+  const char *chosen;
+  halo_status status = halo_kernels_lower(l, &chosen);
+  if (!s->limits || !s->limits->units.count) return status;
+  halo_caps small = *s->caps;
+  while (status == HALO_OK) {
+    uint64_t key[2] = {0};
+    lower_unit_key(key, l->parts.data, l->parts.count, l->sections);
+    size_t most = halo_plan_limits_find(s->limits, key);
+    if (!most || most >= small.max_work_group) break;
+    small.max_work_group = most;
+    lower_release(l);
+    *l->sections = (halo_sections){0};
+    s->explain.data[s->explain.length = reported] = '\0';
+    *l = fresh;
+    l->caps = &small;
+    status = halo_kernels_lower(l, &chosen);
+  }
+  l->caps = s->caps;
+  return status;
+}
+
 halo_status lower_compute(lower_state *s, halo_instr *instr, halo_steps *steps) {
   halo_computation *body = instr->opcode == HALO_OP_FUSION ? halo_instr_comp(instr, HALO_ATTR_CALLS)
                                                            : halo_fusion_wrap(instr);
@@ -197,8 +232,7 @@ halo_status lower_compute(lower_state *s, halo_instr *instr, halo_steps *steps) 
                      .prefix = "u@_",
                      .name = instr->name,
                      .computation = body};
-  const char *chosen;
-  halo_status status = halo_kernels_lower(&l, &chosen);
+  halo_status status = lower_choose(s, &l);
   if (status == HALO_OK && l.host_call) {
     status = lower_host_call(s, instr, l.host_call, steps);
     leaves = instr->data;
@@ -237,10 +271,6 @@ halo_status lower_compute(lower_state *s, halo_instr *instr, halo_steps *steps) 
     if (l.counts_operations) step->operations = lower_operations(body) / l.launches.count;
   }
   halo_strbuf_deinit(&source);
-  halo_vec_deinit(&l.parts);
-  halo_vec_deinit(&l.launches);
-  halo_vec_deinit(&l.scratch);
-  for (int32_t i = 0; i < l.tables.count; i++) halo_literal_release(l.tables.data[i]);
-  halo_vec_deinit(&l.tables);
+  lower_release(&l);
   return status;
 }

@@ -8,15 +8,29 @@
 
 /* ---- Units ---- */
 
+/* All that makes a unit what it is. */
+static void unit_content(halo_strbuf *key, const halo_kernel *const *kernels, int32_t count,
+                         const halo_sections *sections) {
+  for (int32_t k = 0; k < count; k++) {
+    halo_strbuf_append(key, kernels[k]->text);
+    const size_t *group = kernels[k]->facts.group;
+    halo_strbuf_append_n(key, (const char *)group, sizeof kernels[k]->facts.group);
+  }
+  halo_strbuf_append_n(key, (const char *)sections, sizeof *sections);
+}
+
+void lower_unit_key(uint64_t key[2], const halo_kernel *const *kernels, int32_t count,
+                    const halo_sections *sections) {
+  halo_strbuf content = {0};
+  unit_content(&content, kernels, count, sections);
+  halo_hash_wide(key, content.data, content.length);
+  halo_strbuf_deinit(&content);
+}
+
 int32_t lower_unit(lower_state *s, const halo_kernel *const *kernels, int32_t count,
                    halo_sections sections) {
   halo_strbuf key = {0};
-  for (int32_t k = 0; k < count; k++) {
-    halo_strbuf_append(&key, kernels[k]->text);
-    const size_t *group = kernels[k]->facts.group;
-    halo_strbuf_append_n(&key, (const char *)group, sizeof kernels[k]->facts.group);
-  }
-  halo_strbuf_append_n(&key, (const char *)&sections, sizeof sections);
+  unit_content(&key, kernels, count, &sections);
   intptr_t known = (intptr_t)halo_map_get(&s->units, key.data, key.length);
   if (!known) {
     halo_plan_unit unit = {.kernel_count = count, .sections = sections};
@@ -32,7 +46,9 @@ int32_t lower_unit(lower_state *s, const halo_kernel *const *kernels, int32_t co
 
 int32_t lower_own_unit(lower_state *s, const halo_kernel *kernel, halo_sections sections) {
   const halo_kernel *made = halo_kernel_make(&s->texts, kernel);
-  return lower_unit(s, &made, 1, sections);
+  int32_t unit = lower_unit(s, &made, 1, sections);
+  s->plan->units.data[unit].of_steps = true;
+  return unit;
 }
 
 void lower_keep_texts(halo_plan *plan) {

@@ -14,6 +14,7 @@ typedef struct lower_state {
   halo_plan *plan;
   const halo_caps *caps;
   const char *kernels;
+  const halo_plan_limits *limits; /* or NULL */
   halo_strbuf explain;
   halo_map units;           /* text and sections of a unit -> its number + 1 */
   halo_arena texts;         /* of all units, until lower_keep_texts */
@@ -82,6 +83,9 @@ halo_status lower_compute(lower_state *s, halo_instr *instr, halo_steps *steps);
 /* The unit of these kernels: an equal one that is there, or a new one. */
 int32_t lower_unit(lower_state *s, const halo_kernel *const *kernels, int32_t count,
                    halo_sections sections);
+/* The key of such a unit; `key` is zero before. */
+void lower_unit_key(uint64_t key[2], const halo_kernel *const *kernels, int32_t count,
+                    const halo_sections *sections);
 /* The unit of a kernel that is no part of others, a region or a bundle, of which all is filled in but what halo_kernel_make
  * does. */
 int32_t lower_own_unit(lower_state *s, const halo_kernel *kernel, halo_sections sections);

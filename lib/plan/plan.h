@@ -124,7 +124,21 @@ typedef struct halo_plan_unit {
   int32_t kernel_count;
   halo_sections sections; /* of the prelude that they need */
   uint64_t key[2];        /* of the kernels and these */
+  bool of_steps;          /* its kernel is a region or a bundle */
 } halo_plan_unit;
+
+/* Work items of a group that a device gives the kernels of a fusion's unit. */
+typedef struct halo_plan_limit {
+  uint64_t key[2]; /* of the unit */
+  size_t most;
+} halo_plan_limit;
+
+/* Smaller groups than kernels are written for, which a device turned out to give them when they were built. All zeros: none. */
+typedef struct halo_plan_limits {
+  HALO_VEC(halo_plan_limit) units;
+  size_t regions; /* work items of a group of regions; 0: any number */
+  bool grew;      /* halo_plan_limits_add sets it */
+} halo_plan_limits;
 
 /* How bytes move between the devices that run a program, which are numbered replica by replica. A group is
  * members[starts[g]] to members[starts[g + 1] - 1]; each device is in one at most. */
@@ -220,6 +234,11 @@ void halo_plan_release(halo_plan *plan);
 void halo_plan_source(halo_strbuf *out, const halo_plan *plan, const int32_t *units, int32_t count);
 /* Appends a kernel's name in a program in which its unit has this number. */
 void halo_plan_kernel_name(halo_strbuf *out, const char *kernel, int32_t number);
+/* Notes that a unit's kernels get groups of `most` work items. False: this was known. */
+bool halo_plan_limits_add(halo_plan_limits *limits, const halo_plan_unit *unit, size_t most);
+/* The groups that the kernels of the unit of this key get; 0: nothing is known. */
+size_t halo_plan_limits_find(const halo_plan_limits *limits, const uint64_t key[2]);
+void halo_plan_limits_deinit(halo_plan_limits *limits);
 /* Bytes of a unit's text. */
 size_t halo_plan_unit_bytes(const halo_plan_unit *unit);
 /* The plan as text: buffers, then steps. */

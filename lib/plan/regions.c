@@ -350,6 +350,8 @@ halo_status lower_regions(lower_state *s, const halo_target *target) {
                     .forced = kernel > 0 || steps < 0,
                     .longest = (double)longest * 1e-6};
   e.group = s->caps->is_cpu ? 1 : halo_kernel_local_size(s->caps, REGION_GROUP);
+  size_t most = s->limits ? s->limits->regions : 0;
+  while (most && e.group > most) e.group /= 2;
   e.cores = s->caps->compute_units > 1 ? s->caps->compute_units : 1;
   e.most_buffers = region_most_buffers(s->caps, target);
   e.unit_is_plain = lower_plain_units(s);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* plan/source.c: the OpenCL C of a plan's units. */
+/* plan/source.c: the OpenCL C of a plan's units, and what groups a device gave them. */
 #include "plan/plan.h"
 
 #include <stdio.h>
@@ -42,3 +42,36 @@ void halo_plan_source(halo_strbuf *out, const halo_plan *plan, const int32_t *un
     }
   }
 }
+
+/* ---- Limits ---- */
+
+static halo_plan_limit *source_find_limit(const halo_plan_limits *limits, const uint64_t key[2]) {
+  for (int32_t u = 0; u < limits->units.count; u++) {
+    halo_plan_limit *limit = &limits->units.data[u];
+    if (memcmp(limit->key, key, sizeof limit->key) == 0) return limit;
+  }
+  return NULL;
+}
+
+bool halo_plan_limits_add(halo_plan_limits *limits, const halo_plan_unit *unit, size_t most) {
+  size_t *known = &limits->regions;
+  if (!unit->of_steps) {
+    halo_plan_limit *limit = source_find_limit(limits, unit->key);
+    if (!limit) {
+      halo_vec_push(&limits->units, (halo_plan_limit){{unit->key[0], unit->key[1]}, 0});
+      limit = &limits->units.data[limits->units.count - 1];
+    }
+    known = &limit->most;
+  }
+  if (*known && *known <= most) return false;
+  *known = most;
+  limits->grew = true;
+  return true;
+}
+
+size_t halo_plan_limits_find(const halo_plan_limits *limits, const uint64_t key[2]) {
+  const halo_plan_limit *limit = source_find_limit(limits, key);
+  return limit ? limit->most : 0;
+}
+
+void halo_plan_limits_deinit(halo_plan_limits *limits) { halo_vec_deinit(&limits->units); }

@@ -132,7 +132,7 @@ static halo_status plan_run(void *user) {
   halo_module *copy = halo_module_clone(w->module);
   copy->target = halo_target_gpu();
   halo_status status = halo_passes_run(copy, NULL);
-  if (status == HALO_OK) status = halo_plan_lower(copy, &caps, NULL, &plan);
+  if (status == HALO_OK) status = halo_plan_lower(copy, &caps, NULL, NULL, &plan);
   halo_plan_release(plan);
   halo_module_release(copy);
   return status;

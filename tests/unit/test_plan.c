@@ -153,6 +153,23 @@ static void check_facts(const halo_kernel *kernel, const char *about) {
                 kernel->text);
 }
 
+/* No launch has larger groups than the device. */
+static void check_groups(const halo_caps *caps, const halo_steps *steps, const char *about) {
+  for (int32_t i = 0; i < steps->count; i++) {
+    const halo_step *step = &steps->data[i];
+    size_t group = 1;
+    for (uint32_t d = 0; step->kind == HALO_STEP_KERNEL && d < step->grid.dims; d++) {
+      group *= step->grid.local[d];
+      ck_assert_msg(step->grid.local[d] <= caps->max_items[d] &&
+                        step->grid.global[d] % step->grid.local[d] == 0,
+                    "%s: %s", about, step->label);
+    }
+    ck_assert_msg(group <= caps->max_work_group, "%s: %s in groups of %zu", about, step->label,
+                  group);
+    for (int32_t l = 0; l < step->list_count; l++) check_groups(caps, &step->lists[l], about);
+  }
+}
+
 static int check_program(halo_client *client, const char *text, const char *about) {
   int kernels = 0;
   halo_module *module;
@@ -160,6 +177,7 @@ static int check_program(halo_client *client, const char *text, const char *abou
   halo_executable *e;
   if (halo_client_compile(client, module, NULL, &e) == HALO_OK) {
     const halo_plan *plan = halo_executable_plan(e);
+    check_groups(&halo_executable_home(e)->cl->caps, &plan->steps, about);
     for (int32_t u = 0; u < plan->units.count; u++) {
       const halo_plan_unit *unit = &plan->units.data[u];
       for (int32_t k = 0; k < unit->kernel_count; k++, kernels++)
@@ -173,7 +191,8 @@ static int check_program(halo_client *client, const char *text, const char *abou
 
 /* Of all recorded operations, on a CPU and a GPU. */
 START_TEST(facts_are_complete) {
-  static const char *const devices[] = {DEVICE("cpu-two-cores"), DEVICE("amd-wave64")};
+  static const char *const devices[] = {DEVICE("cpu-two-cores"), DEVICE("amd-wave64"),
+                                        DEVICE("groups-64"), DEVICE("groups-128")};
   halo_client *client = run_client(devices[_i]);
   DIR *folder = opendir(OPS_DIR);
   ck_assert_ptr_nonnull(folder);
@@ -816,7 +835,7 @@ int main(void) {
   TCase *golden = tcase_create("golden"), *assign = tcase_create("assign");
   TCase *copies = tcase_create("copies");
   tcase_add_test(golden, golden_plans);
-  tcase_add_loop_test(golden, facts_are_complete, 0, 2);
+  tcase_add_loop_test(golden, facts_are_complete, 0, 4);
   tcase_add_test(golden, no_f64);
   tcase_add_test(golden, counts_do_not_wrap);
   tcase_add_test(golden, null_device_runs_nothing);

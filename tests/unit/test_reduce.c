@@ -373,11 +373,11 @@ static halo_executable *fused_compile(halo_client *client, halo_module *module, 
   halo_plan *plan;
   halo_cl_device *device = client->devices[0].cl;
   ck_ok(halo_client_compile(client, module, NULL, &e));
-  ck_ok(halo_plan_lower(module, &device->caps, kernels, &plan));
+  ck_ok(halo_plan_lower(module, &device->caps, kernels, NULL, &plan));
   *explain = halo_strdup(plan->explain);
   halo_program_release(e->placements[0].program);
   halo_program_site site = {0};
-  ck_ok(halo_program_create(device, plan, &site, &e->placements[0].program));
+  ck_ok(halo_program_create(device, plan, &site, NULL, &e->placements[0].program));
   return e;
 }
 
