@@ -260,6 +260,7 @@ halo_status halo_plan_lower(halo_module *module, const halo_caps *caps, const ch
     int64_t most = caps->max_allocation ? (int64_t)caps->max_allocation : INT64_MAX;
     int64_t memory = caps->global_memory ? (int64_t)caps->global_memory : INT64_MAX;
     if (status == HALO_OK) status = halo_plan_assign(s.plan, alignment, most, memory);
+    if (status == HALO_OK) status = lower_check_limits(s.plan, caps);
     lower_number_steps(s.plan);
     s.plan->work = lower_total_work(&s.plan->steps, &module->target);
     s.plan->explain = halo_arena_strdup(&s.plan->arena, halo_strbuf_text(&s.explain));

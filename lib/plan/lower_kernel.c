@@ -68,22 +68,14 @@ static int32_t lower_value_count(const halo_launch *launch) {
   return count;
 }
 
-/* The device cannot launch these: what no implementation knows of while it is chosen. */
 static halo_status lower_check_launch(lower_state *s, const halo_launch *launch,
                                       const halo_instr *instr) {
-  if (!launch->kernel) return HALO_OK;
   const halo_caps *caps = s->caps;
+  if (!launch->kernel || !caps->max_parameters) return HALO_OK;
+  int64_t bytes = halo_kernel_argument_bytes(launch->kernel, caps->address_bits);
+  if (bytes <= (int64_t)caps->max_parameters) return HALO_OK;
   const char *line =
       instr->line > 0 ? halo_arena_printf(&s->plan->arena, "line %d: ", instr->line) : "";
-  const halo_grid *grid = &launch->grid;
-  size_t groups = grid->local[0] ? grid->global[0] / grid->local[0] : 0;
-  if (launch->kernel->facts.asks_x && caps->max_groups[0] && groups > caps->max_groups[0]) {
-    return halo_fail(HALO_UNIMPLEMENTED,
-                     "%s%s needs %zu work groups in one launch; the device %s allows %llu", line,
-                     instr->name, groups, caps->name, (unsigned long long)caps->max_groups[0]);
-  }
-  int64_t bytes = halo_kernel_argument_bytes(launch->kernel, caps->address_bits);
-  if (!caps->max_parameters || bytes <= (int64_t)caps->max_parameters) return HALO_OK;
   return halo_fail(HALO_UNIMPLEMENTED,
                    "%s%s needs a kernel with %d buffers, whose arguments take %lld bytes; the "
                    "device %s allows %lld",

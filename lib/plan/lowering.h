@@ -168,4 +168,9 @@ halo_status lower_computation(lower_state *s, halo_computation *computation, con
 void lower_arguments(lower_state *s, const halo_module *module, int32_t **out);
 void lower_results(lower_state *s, const halo_module *module, const int32_t *root);
 
+/* ---- limits.c ---- */
+
+/* HALO_UNIMPLEMENTED, naming the step, the rule and the device, where its driver would refuse a launch of the plan. */
+halo_status lower_check_limits(const halo_plan *plan, const halo_caps *caps);
+
 #endif

@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* plan/limits.c: launches held against what the device's driver takes. */
+#include "plan/lowering.h"
+
+#include <string.h>
+
+static const halo_kernel *limits_kernel(const halo_plan *plan, const halo_step *step) {
+  const halo_plan_unit *unit = &plan->units.data[step->unit];
+  for (int32_t k = 0; k < unit->kernel_count; k++) {
+    if (strcmp(unit->kernels[k]->name, step->kernel) == 0) return unit->kernels[k];
+  }
+  return NULL;
+}
+
+static halo_status limits_refuse(const halo_step *step, const halo_caps *caps, const char *what,
+                                 uint64_t wanted, uint64_t most) {
+  return halo_fail(HALO_UNIMPLEMENTED, "%s needs %llu %s; the device %s allows %llu", step->label,
+                   (unsigned long long)wanted, what, caps->name, (unsigned long long)most);
+}
+
+/* Groups of any size become smaller when the kernel is built (exec/build.c); parts make up for too many groups. */
+static halo_status limits_check_grid(const halo_step *step, const halo_caps *caps) {
+  const halo_grid *grid = &step->grid;
+  static const char *const items[] = {"work items of a group along x",
+                                      "work items of a group along y",
+                                      "work items of a group along z"};
+  uint64_t group = 1;
+  for (uint32_t d = 0; d < grid->dims; d++) {
+    group *= grid->local[d];
+    if (!grid->any_local && grid->local[d] > caps->max_items[d]) {
+      return limits_refuse(step, caps, items[d], grid->local[d], caps->max_items[d]);
+    }
+  }
+  if (!grid->any_local && group > caps->max_work_group) {
+    return limits_refuse(step, caps, "work items in a group", group, caps->max_work_group);
+  }
+  uint64_t across = grid->global[0] / grid->local[0];
+  if (!grid->any_x && caps->max_groups[0] && across > caps->max_groups[0]) {
+    return limits_refuse(step, caps, "work groups along x", across, caps->max_groups[0]);
+  }
+  return HALO_OK;
+}
+
+static halo_status limits_check_steps(const halo_plan *plan, const halo_steps *steps,
+                                      const halo_caps *caps) {
+  for (int32_t i = 0; i < steps->count; i++) {
+    const halo_step *step = &steps->data[i];
+    for (int32_t l = 0; l < step->list_count; l++) {
+      HALO_TRY(limits_check_steps(plan, &step->lists[l], caps));
+    }
+    if (step->kind != HALO_STEP_KERNEL) continue;
+    HALO_TRY(limits_check_grid(step, caps));
+    const halo_kernel *kernel = limits_kernel(plan, step);
+    int64_t bytes = kernel ? halo_kernel_argument_bytes(kernel, caps->address_bits) : 0;
+    if (caps->max_parameters && bytes > (int64_t)caps->max_parameters) {
+      return limits_refuse(step, caps, "bytes of arguments", (uint64_t)bytes, caps->max_parameters);
+    }
+  }
+  return HALO_OK;
+}
+
+halo_status lower_check_limits(const halo_plan *plan, const halo_caps *caps) {
+  return limits_check_steps(plan, &plan->steps, caps);
+}
