@@ -93,6 +93,14 @@ static void doctor_print_devices(const doctor *d) {
   }
 }
 
+/* What makes kernels of the library's own processor device. */
+static void doctor_print_compiler(const doctor *d) {
+  const char *title = "Compiler";
+  if (!d->compiler || !*d->compiler) return;
+  doctor_row(&title);
+  puts(d->compiler);
+}
+
 static void doctor_print_hardware(const doctor *d) {
   const char *title = "GPUs";
   if (!d->gpu_count) {
@@ -222,6 +230,7 @@ static void doctor_release(doctor *d) {
   free(d->loader);
   free(d->loader_error);
   free(d->list_error);
+  free(d->compiler);
   free(d);
 }
 
@@ -233,6 +242,7 @@ static int doctor_work(doctor *d) {
   printf("halo %s on %s\n\n", halo_version(), d->system);
   doctor_print_drivers(d);
   doctor_print_devices(d);
+  doctor_print_compiler(d);
   doctor_print_hardware(d);
   doctor_print_surroundings(d);
   doctor_print_findings(d, true, "A problem:", "Problems:");

@@ -93,8 +93,9 @@ typedef struct doctor {
   doctor_file files[DOCTOR_MAX];
   doctor_finding findings[DOCTOR_MAX];
   int driver_count, platform_count, device_count, gpu_count, file_count, finding_count;
-  char *list_error;         /* why no devices could be listed; NULL: they could */
-  bool wants_own;           /* the library's own processor device is there if clang is */
+  char *list_error; /* why no devices could be listed; NULL: they could */
+  char *compiler;   /* what the library's own processor device compiles by; NULL: it is not there */
+  bool wants_own;   /* the library's own processor device is there if clang is */
   bool asked, has_compiler; /* the drivers were asked for devices; libnvidia-nvvm loads */
 } doctor;
 

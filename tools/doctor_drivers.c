@@ -3,6 +3,8 @@
 #include "doctor.h"
 #include "tool.h"
 
+#include "cpu/clang.h"
+#include "cpu/llvm.h"
 #include "halo/client.h"
 
 #include <CL/cl.h>
@@ -335,6 +337,33 @@ static void drivers_see_devices(doctor *d) {
   if (trouble && !d->list_error) d->list_error = trouble;
 }
 
+static void drivers_name_compiler(const void *what, FILE *out) {
+  const char *wish = getenv("HALO_CPU");
+  (void)what;
+  if (cpu_clang_find()) return;
+  bool by_clang = wish && strcmp(wish, "clang") == 0;
+  if (by_clang) {
+    fprintf(out, "%s alone, as HALO_CPU says\n", cpu_clang_name());
+  } else if (!halo_llvm_open(cpu_clang_version(), cpu_clang_folder())) {
+    fprintf(out, "%s alone, since there is no libLLVM of version %d or newer\n", cpu_clang_name(),
+            cpu_clang_version());
+  } else {
+    fprintf(out, "%s and libLLVM %d\n", cpu_clang_name(), halo_llvm_opened()->version);
+  }
+}
+
+static void drivers_see_compiler(doctor *d) {
+  bool has_own = false;
+  for (int i = 0; i < d->device_count; i++) {
+    has_own |= strcmp(d->devices[i].platform, "Halocline") == 0;
+  }
+  if (!has_own) return;
+  char *trouble, *text = drivers_in_child(drivers_name_compiler, NULL, &trouble), *at = text;
+  d->compiler = drivers_field(&at);
+  free(text);
+  free(trouble);
+}
+
 void doctor_see_drivers(doctor *d, bool ask) {
   drivers_see_loader(d);
   drivers_see_files(d);
@@ -351,4 +380,5 @@ void doctor_see_drivers(doctor *d, bool ask) {
 #endif
   if (d->loader) drivers_see_platforms(d);
   drivers_see_devices(d);
+  drivers_see_compiler(d);
 }

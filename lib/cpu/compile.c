@@ -5,6 +5,7 @@
  * arguments from memory, what it calls is read, the item's place is put where the text asked for it, and LLVM optimises that once. */
 #include "cpu/compile.h"
 
+#include "base/config.h"
 #include "base/memory.h"
 #include "base/strbuf.h"
 #include "base/vec.h"
@@ -26,14 +27,17 @@ typedef struct compile_work {
 
 /* ---- The kernels of a program ---- */
 
-/* Kernels are all functions that others may call, but for these, which several kernels share. */
-static const char compile_shared[] = "h_shared_";
+bool cpu_compile_by_library(void) {
+  const char *wish = halo_config_text(HALO_CONFIG_CPU);
+  if (wish && strcmp(wish, CPU_COMPILE_BY_CLANG) == 0) return false;
+  return halo_llvm_open(cpu_clang_version(), cpu_clang_folder()) != NULL;
+}
 
 static bool compile_is_kernel(const compile_work *w, llvm_value *function) {
   size_t length;
   const char *name = w->m.llvm->name(function, &length);
-  bool shared =
-      length >= strlen(compile_shared) && memcmp(name, compile_shared, strlen(compile_shared)) == 0;
+  size_t prefix = strlen(CPU_COMPILE_SHARED);
+  bool shared = length >= prefix && memcmp(name, CPU_COMPILE_SHARED, prefix) == 0;
   return !w->m.llvm->is_declaration(function) &&
          w->m.llvm->linkage(function) == LLVM_LINK_EXTERNAL && !shared;
 }
@@ -65,20 +69,12 @@ static cpu_kernel_code compile_describe(const compile_work *w, llvm_value *funct
 
 bool cpu_compile_list(const unsigned char *bitcode, size_t size, cpu_kernel_code **out,
                       uint32_t *count, halo_strbuf *log) {
-  compile_work w = {.m = {.llvm = halo_llvm_open(cpu_front_version(), cpu_front_folder())}};
+  compile_work w = {.m = {.llvm = halo_llvm_opened()}};
   HALO_VEC(cpu_kernel_code) kernels = {0};
-  if (!w.m.llvm) {
-    halo_strbuf_printf(log,
-                       "there is no libLLVM of version %d or newer, which makes code of what %s "
-                       "gives: install it, or "
-                       "set HALO_CPU=off to use an OpenCL driver",
-                       cpu_front_version(), cpu_front_name());
-    return false;
-  }
   bool good = cpu_module_parse(&w.m, bitcode, size);
   if (!good)
     halo_strbuf_printf(log, "LLVM %d does not understand what %s gives", w.m.llvm->version,
-                       cpu_front_name());
+                       cpu_clang_name());
   for (llvm_value *f = good ? w.m.llvm->first_function(w.m.module) : NULL; f;
        f = w.m.llvm->next_function(f)) {
     if (compile_is_kernel(&w, f)) halo_vec_push(&kernels, compile_describe(&w, f));
@@ -157,6 +153,15 @@ enum {
   COMPILE_GROUP_X = 6,
   COMPILE_GROUP_Y = 7
 };
+
+cpu_run cpu_compile_run(bool waits, unsigned places) {
+  const unsigned groups = 1u << COMPILE_LOCAL_X | 1u << COMPILE_GROUP_X;
+  const unsigned row_groups = 1u << COMPILE_LOCAL_Y | 1u << COMPILE_GROUP_Y;
+  if (waits || !(places & 1u << COMPILE_GLOBAL_X)) return CPU_RUN_ITEM;
+  if (places & groups) return CPU_RUN_GROUP;
+  bool rows = !(places & row_groups) && (places & 1u << COMPILE_GLOBAL_Y);
+  return rows ? CPU_RUN_ROWS : CPU_RUN_ANY;
+}
 
 static llvm_value *compile_load_at(const compile_work *w, llvm_builder *builder, llvm_type *type,
                                    llvm_value *base, unsigned index) {
@@ -380,15 +385,12 @@ static bool compile_prepare(compile_work *w, cpu_kernel_code *kernel, const cpu_
   /* A function that is inlined knows where its pointers come from only if they are no variables any more and its own calls
    * are inlined already: LLVM takes a call that gets two pointers for an access to both. */
   if (!cpu_module_run(&w->m, "globaldce,function(sroa,early-cse),cgscc(inline)")) return false;
-  bool groups = compile_asks(w, COMPILE_LOCAL_X) || compile_asks(w, COMPILE_GROUP_X);
-  bool row_groups = compile_asks(w, COMPILE_LOCAL_Y) || compile_asks(w, COMPILE_GROUP_Y);
-  w->loops = !kernel->waits && compile_asks(w, COMPILE_GLOBAL_X);
-  w->rows = w->loops && !groups && !row_groups && compile_asks(w, COMPILE_GLOBAL_Y);
+  unsigned places = 0;
+  for (int v = 0; v < CPU_SOURCE_PLACES; v++) places |= (unsigned)compile_asks(w, v) << v;
+  kernel->run = cpu_compile_run(kernel->waits, places);
+  w->loops = kernel->run != CPU_RUN_ITEM;
+  w->rows = kernel->run == CPU_RUN_ROWS;
   w->flat = w->loops && !compile_is_long(w, w->kernel);
-  kernel->run = !w->loops ? CPU_RUN_ITEM
-                : groups  ? CPU_RUN_GROUP
-                : w->rows ? CPU_RUN_ROWS
-                          : CPU_RUN_ANY;
   compile_make_entry(w);
   compile_set_attributes(w, w->m.entry, target);
   l->set_linkage(w->kernel, LLVM_LINK_INTERNAL);

@@ -4,29 +4,28 @@
 #define HALO_CPU_COMPILE_H
 
 #include "base/strbuf.h"
+#include "cpu/clang.h"
 #include "cpu/objects.h"
 
 /* ---- front.c ---- */
 
-/* Finds the program `clang` in PATH, once: clang-15 or a newer one by its name, else `clang`, if the file that it is tells its version.
- * NULL, or what is missing (static). */
-const char *cpu_front_find(void);
-/* Which it is, for people: "clang-15". */
-const char *cpu_front_name(void);
-/* The version of LLVM (major) whose bitcode it makes. */
-int cpu_front_version(void);
-/* The folder of the libraries that were installed with it, which may be there or not (static). */
-const char *cpu_front_folder(void);
-/* Bitcode of a program that is not optimised; false: it does not build, and *log (may be empty) says why. Free with halo_free. */
-bool cpu_front_compile(const char *source, const char *options, unsigned char **bitcode,
+/* Bitcode of a program, or LLVM's text of it, that is not optimised; false: it does not build, and *log (may be empty) says why. Free
+ * with halo_free. */
+bool cpu_front_compile(const char *source, const char *options, bool as_text, unsigned char **code,
                        size_t *size, halo_strbuf *log);
+/* An object of LLVM's text (halo_alloc); false: *log says why there is none. */
+bool cpu_front_object(const halo_strbuf *text, void **object, size_t *size, halo_strbuf *log);
 /* Seconds for which the program may neither use the processor nor say anything before it is ended, as it is when it has used ten
  * times that of processor time. */
 extern double cpu_front_patience;
 
 /* ---- compile.c ---- */
 
-/* The kernels of a program; free each name and its parameters, and the list, with halo_free. False: there is no LLVM for it, as
+/* Whether objects are made by a libLLVM; else `clang` makes them: where there is none, or where $HALO_CPU is "clang". */
+bool cpu_compile_by_library(void);
+#define CPU_COMPILE_BY_CLANG "clang"
+
+/* The kernels of a program; free each name and its parameters, and the list, with halo_free. False: LLVM does not understand it, as
  * *log says. */
 bool cpu_compile_list(const unsigned char *bitcode, size_t size, cpu_kernel_code **out,
                       uint32_t *count, halo_strbuf *log);
@@ -35,6 +34,16 @@ bool cpu_compile_kernel(const unsigned char *bitcode, size_t size, cpu_kernel_co
                         const char **why);
 /* The function that is a kernel's code in its object. */
 #define CPU_COMPILE_ENTRY "h_entry"
+/* Functions that others may call are kernels, but for those with names that begin so, which several kernels share. */
+#define CPU_COMPILE_SHARED "h_shared_"
+/* How many items a call of a kernel does that has barriers or not, and asks for these places (bits by their numbers). */
+cpu_run cpu_compile_run(bool waits, unsigned places);
+
+/* ---- text.c ---- */
+
+/* The same of LLVM's text, by the program `clang`. */
+void cpu_text_list(const char *text, size_t size, cpu_kernel_code **out, uint32_t *count);
+bool cpu_text_kernel(const char *text, size_t size, cpu_kernel_code *kernel, halo_strbuf *log);
 
 /* ---- load.c ---- */
 

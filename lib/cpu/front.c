@@ -7,7 +7,6 @@
 #include "cpu/target.h"
 
 #include <errno.h>
-#include <limits.h>
 #include <poll.h>
 #include <signal.h>
 #include <spawn.h>
@@ -21,69 +20,10 @@
 
 extern char **environ;
 
-enum { FRONT_OLDEST = 15, FRONT_NEWEST = 40, FRONT_ARGUMENTS = 64, FRONT_LOG = 1 << 16 };
-
-static pthread_mutex_t front_lock = PTHREAD_MUTEX_INITIALIZER;
-static int front_version; /* 0: not looked for yet, or not found */
-static char front_program[PATH_MAX], front_label[32];
-static char front_folder[PATH_MAX]; /* where the program's own installation has libraries */
-
-/* Where PATH has a program; false: nowhere. */
-static bool front_find_program(const char *name, char *out, size_t size) {
-  const char *path = getenv("PATH");
-  if (!path) path = "/usr/local/bin:/usr/bin:/bin";
-  while (*path) {
-    size_t length = strcspn(path, ":");
-    snprintf(out, size, "%.*s/%s", (int)length, path, name);
-    if (length && access(out, X_OK) == 0) return true;
-    path += length + (path[length] == ':');
-  }
-  return false;
-}
-
-/* The version in the name of a file, as "clang-19", or of a folder above it, as "llvm-19"; 0: neither says it. */
-static int front_version_of(const char *path) {
-  int version = 0, number;
-  for (const char *at = strchr(path, '/'); at; at = strchr(at + 1, '/')) {
-    bool says = sscanf(at, "/llvm-%d", &number) == 1 || sscanf(at, "/clang-%d", &number) == 1;
-    if (says && number >= FRONT_OLDEST && number <= FRONT_NEWEST) version = number;
-  }
-  return version;
-}
-
-/* Looks for the program under a name. `version`: what the name says; 0: the file that it really is says it. */
-static void front_try(const char *name, int version) {
-  if (!front_find_program(name, front_program, sizeof front_program)) return;
-  char *real = realpath(front_program, NULL);
-  if (real && !version) version = front_version_of(real);
-  if (real && version) {
-    snprintf(front_label, sizeof front_label, "clang-%d", version);
-    *strrchr(real, '/') = '\0';
-    snprintf(front_folder, sizeof front_folder, "%s/../lib", real);
-    front_version = version;
-  }
-  free(real);
-}
-
-const char *cpu_front_find(void) {
-  pthread_mutex_lock(&front_lock);
-  for (int v = FRONT_OLDEST; v <= FRONT_NEWEST && !front_version; v++) {
-    char name[16];
-    snprintf(name, sizeof name, "clang-%d", v);
-    front_try(name, v);
-  }
-  if (!front_version) front_try("clang", 0);
-  bool found = front_version > 0;
-  pthread_mutex_unlock(&front_lock);
-  return found ? NULL : "no clang (the program clang-15 or newer) to compile kernels";
-}
-
-const char *cpu_front_name(void) { return front_label; }
-int cpu_front_version(void) { return front_version; }
-const char *cpu_front_folder(void) { return front_folder; }
+enum { FRONT_ARGUMENTS = 64, FRONT_LOG = 1 << 16 };
 
 void cpu_describe_driver(char *out, size_t size) {
-  snprintf(out, size, "%s, %s %08llx", front_label, cpu_target_march(),
+  snprintf(out, size, "%s, %s %08llx", cpu_clang_name(), cpu_target_march(),
            ((unsigned long long)cpu_target_fingerprint() ^ CPU_FINGERPRINT) & 0xffffffff);
 }
 
@@ -103,10 +43,11 @@ static bool front_start(char *const *arguments, int in_and_out, int messages, pi
   posix_spawnattr_init(&attributes);
   posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK);
   posix_spawnattr_setsigmask(&attributes, &none);
-  int code = posix_spawn(child, front_program, &files, &attributes, arguments, environ);
+  int code = posix_spawn(child, cpu_clang_program(), &files, &attributes, arguments, environ);
   posix_spawnattr_destroy(&attributes);
   posix_spawn_file_actions_destroy(&files);
-  if (code) halo_strbuf_printf(log, "%s cannot be started: %s", front_program, strerror(code));
+  if (code)
+    halo_strbuf_printf(log, "%s cannot be started: %s", cpu_clang_program(), strerror(code));
   return code == 0;
 }
 
@@ -138,11 +79,11 @@ static bool front_goes_on(front_watch *watch, double seconds, halo_strbuf *log) 
   if (!still && used < FRONT_MOST * cpu_front_patience) return true;
   kill(watch->child, SIGKILL);
   if (still) {
-    halo_strbuf_printf(log, "%s was ended: it did nothing for %g seconds", front_program,
+    halo_strbuf_printf(log, "%s was ended: it did nothing for %g seconds", cpu_clang_program(),
                        cpu_front_patience);
   } else {
     halo_strbuf_printf(log, "%s was ended: it was not done after %g seconds of processor time",
-                       front_program, FRONT_MOST * cpu_front_patience);
+                       cpu_clang_program(), FRONT_MOST * cpu_front_patience);
   }
   return false;
 }
@@ -169,9 +110,9 @@ static bool front_wait(front_watch *watch, halo_strbuf *log) {
   }
   if (ended < 0 || (WIFEXITED(status) && WEXITSTATUS(status) == 0)) return true;
   if (WIFSIGNALED(status)) {
-    halo_strbuf_printf(log, "%s was ended by signal %d", front_program, WTERMSIG(status));
+    halo_strbuf_printf(log, "%s was ended by signal %d", cpu_clang_program(), WTERMSIG(status));
   } else if (!log->length) {
-    halo_strbuf_printf(log, "%s ended with status %d", front_program, WEXITSTATUS(status));
+    halo_strbuf_printf(log, "%s ended with status %d", cpu_clang_program(), WEXITSTATUS(status));
   }
   return false;
 }
@@ -234,7 +175,7 @@ static bool front_run(char *const *arguments, const halo_strbuf *text, halo_strb
   front_watch watch = {0};
   bool good = socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, work) == 0 &&
               socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, messages) == 0;
-  if (!good) halo_strbuf_printf(log, "no socket to %s: %s", front_program, strerror(errno));
+  if (!good) halo_strbuf_printf(log, "no socket to %s: %s", cpu_clang_program(), strerror(errno));
   good = good && front_start(arguments, work[1], messages[1], &watch.child, log);
   if (good) {
     close(work[1]);
@@ -258,11 +199,24 @@ static int front_split(char *text, char **words, int count, int most) {
   return count;
 }
 
-bool cpu_front_compile(const char *source, const char *options, unsigned char **bitcode,
+/* Runs the program with these arguments and options, which are separated by spaces. False, with why: it failed, or gave nothing. */
+static bool front_make(const char *const *fixed, int count, const char *options,
+                       const halo_strbuf *text, halo_strbuf *made, halo_strbuf *log) {
+  char *arguments[FRONT_ARGUMENTS], *copy = halo_strdup(options);
+  for (int i = 0; i < count; i++) arguments[i] = (char *)fixed[i];
+  count = front_split(copy, arguments, count, FRONT_ARGUMENTS - 1);
+  arguments[count] = NULL;
+  bool good = front_run(arguments, text, made, log) && made->length > 0;
+  if (!good && !log->length) halo_strbuf_printf(log, "%s gave nothing", cpu_clang_program());
+  halo_free(copy);
+  return good;
+}
+
+bool cpu_front_compile(const char *source, const char *options, bool as_text, unsigned char **code,
                        size_t *size, halo_strbuf *log) {
   char march[64];
   snprintf(march, sizeof march, "-march=%s", cpu_target_march());
-  const char *fixed[] = {front_program,
+  const char *fixed[] = {cpu_clang_program(),
                          "-x",
                          "cl",
                          march,
@@ -270,27 +224,53 @@ bool cpu_front_compile(const char *source, const char *options, unsigned char **
                          "-Xclang",
                          "-disable-llvm-passes",
                          "-emit-llvm",
-                         "-c",
+                         as_text ? "-S" : "-c",
                          "-fno-unroll-loops",
                          "-fPIC",
                          "-o",
                          "-",
-                         "-"};
-  char *arguments[FRONT_ARGUMENTS], *copy = halo_strdup(options);
-  int count = 0;
-  for (size_t i = 0; i < sizeof fixed / sizeof *fixed; i++) arguments[count++] = (char *)fixed[i];
-  count = front_split(copy, arguments, count, FRONT_ARGUMENTS - 1);
-  arguments[count] = NULL;
+                         "-",
+                         "-mprefer-vector-width=512",
+                         "-fno-builtin-memcpy",
+                         "-fno-asynchronous-unwind-tables",
+                         "-fomit-frame-pointer"};
+  enum { ALL = sizeof fixed / sizeof *fixed, FOR_TEXT = 4 }; /* the library sets these itself */
   halo_strbuf text = {0}, made = {0};
   cpu_source_begin(&text, source);
   halo_strbuf_append(&text, source);
-  bool good = front_run(arguments, &text, &made, log) && made.length > 0;
-  if (!good && !log->length) halo_strbuf_printf(log, "%s gave nothing", front_program);
-  halo_free(copy);
+  bool good = front_make(fixed, as_text ? ALL : ALL - FOR_TEXT, options, &text, &made, log);
   halo_strbuf_deinit(&text);
   *size = made.length;
   if (good) {
-    *bitcode = (unsigned char *)halo_strbuf_take(&made);
+    *code = (unsigned char *)halo_strbuf_take(&made);
+  } else {
+    halo_strbuf_deinit(&made);
+  }
+  return good;
+}
+
+bool cpu_front_object(const halo_strbuf *text, void **object, size_t *size, halo_strbuf *log) {
+  char march[64];
+  snprintf(march, sizeof march, "-march=%s", cpu_target_march());
+  /* LLVM 20 and 21: see compile_optimise. */
+  bool faulty = cpu_clang_version() == 20 || cpu_clang_version() == 21;
+  const char *fixed[] = {cpu_clang_program(),
+                         "-x",
+                         "ir",
+                         march,
+                         "-O2",
+                         "-c",
+                         "-fPIC",
+                         "-w",
+                         "-o",
+                         "-",
+                         "-",
+                         faulty ? "-fno-slp-vectorize" : "-fslp-vectorize"};
+  halo_strbuf made = {0};
+  bool good = front_make(fixed, sizeof fixed / sizeof *fixed, "", text, &made, log);
+  *size = made.length;
+  if (good) {
+    *object = halo_strbuf_take(&made);
   } else {
     halo_strbuf_deinit(&made);
   }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* cpu/program.c: programs and their kernels. */
+#include "base/log.h"
 #include "base/memory.h"
 #include "base/strbuf.h"
 #include "cpu/compile.h"
@@ -230,40 +231,60 @@ cl_int CL_API_CALL cpu_clGetProgramBuildInfo(cl_program program, cl_device_id id
 
 typedef struct program_job {
   cl_program program;
-  const unsigned char *bitcode;
+  bool by_library; /* else by the program clang */
+  const unsigned char *code;
   size_t size;
-  _Atomic(const char *) why; /* of the last failure */
-  atomic_uint failed;        /* its kernel + 1 */
+  pthread_mutex_t lock;
+  halo_strbuf *log; /* of the first failure; under the lock */
 } program_job;
 
 static void program_compile_some(void *data, size_t begin, size_t end) {
   program_job *job = data;
   for (size_t i = begin; i < end; i++) {
-    const char *why;
-    if (cpu_compile_kernel(job->bitcode, job->size, &job->program->kernels[i], &why)) continue;
-    atomic_store(&job->why, why);
-    atomic_store(&job->failed, (unsigned)i + 1);
+    cpu_kernel_code *kernel = &job->program->kernels[i];
+    const char *why = "clang cannot compile it";
+    halo_strbuf log = {0};
+    bool good = job->by_library ? cpu_compile_kernel(job->code, job->size, kernel, &why)
+                                : cpu_text_kernel((const char *)job->code, job->size, kernel, &log);
+    pthread_mutex_lock(&job->lock);
+    if (!good && !job->log->length) {
+      halo_strbuf_printf(job->log, "kernel %s: %s", kernel->name, log.length ? log.data : why);
+    }
+    pthread_mutex_unlock(&job->lock);
+    halo_strbuf_deinit(&log);
   }
 }
 
 /* Compiles the source; false: it does not build. */
 static bool program_compile(cl_program program, const char *options, halo_strbuf *log) {
-  program_job job = {.program = program};
-  unsigned char *bitcode = NULL;
+  program_job job = {.program = program, .by_library = cpu_compile_by_library()};
+  halo_strbuf failures = {0};
+  unsigned char *code = NULL;
+  uint32_t *count = &program->kernel_count;
   _Atomic(float) each = 1e7f; /* nanoseconds: always worth a thread */
-  bool good = cpu_front_compile(program->source, options, &bitcode, &job.size, log) &&
-              cpu_compile_list(bitcode, job.size, &program->kernels, &program->kernel_count, log);
-  job.bitcode = bitcode;
-  if (good) {
-    cpu_pool_run(cpu_pool_cores(), program->kernel_count, &each, program_compile_some, &job);
-    unsigned failed = atomic_load(&job.failed);
-    good = failed == 0;
-    if (!good) {
-      halo_strbuf_printf(log, "kernel %s: %s", program->kernels[failed - 1].name,
-                         atomic_load(&job.why));
-    }
+  if (!job.by_library) {
+    HALO_LOG(HALO_LOG_INFO,
+             "device: there is no libLLVM of version %d or newer: %s makes machine code, which "
+             "takes longer",
+             cpu_clang_version(), cpu_clang_name());
   }
-  halo_free(bitcode);
+  bool good = cpu_front_compile(program->source, options, !job.by_library, &code, &job.size, log);
+  if (good && job.by_library) {
+    good = cpu_compile_list(code, job.size, &program->kernels, count, log);
+  } else if (good) {
+    cpu_text_list((const char *)code, job.size, &program->kernels, count);
+  }
+  job.code = code;
+  job.log = &failures;
+  if (good) {
+    pthread_mutex_init(&job.lock, NULL);
+    cpu_pool_run(cpu_pool_cores(), *count, &each, program_compile_some, &job);
+    pthread_mutex_destroy(&job.lock);
+    good = failures.length == 0;
+    halo_strbuf_append(log, halo_strbuf_text(&failures));
+  }
+  halo_strbuf_deinit(&failures);
+  halo_free(code);
   return good;
 }
 

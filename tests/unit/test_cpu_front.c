@@ -3,10 +3,12 @@
  * front end that answers. Each test is a process of its own, in which clang was not looked for yet. */
 #include "cpu/compile.h"
 #include "cpu/cpu.h"
+#include "cpu/llvm.h"
 #include "cpu/target.h"
 #include "suite.h"
 
 #include <check.h>
+#include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -116,19 +118,69 @@ START_TEST(one_without_version) {
   }
   char *before = strdup(getenv("PATH"));
   setenv("PATH", folder, 1);
-  const char *missing = cpu_front_find();
+  const char *missing = cpu_clang_find();
   setenv("PATH", before, 1);
   free(before);
   ck_assert_msg(!missing, "%s", missing);
-  ck_assert_msg(strstr(cpu_front_folder(), "/../lib") != NULL, "%s", cpu_front_folder());
+  ck_assert_msg(strstr(cpu_clang_folder(), "/../lib") != NULL, "%s", cpu_clang_folder());
   char *real = realpath(path, NULL), version[16];
-  snprintf(version, sizeof version, "-%d", cpu_front_version());
+  snprintf(version, sizeof version, "-%d", cpu_clang_version());
   ck_assert_msg(strstr(real, version) != NULL, "%s is not of version %d", real,
-                cpu_front_version());
+                cpu_clang_version());
   free(real);
   char *log = build(&status);
   ck_assert_msg(status == CL_SUCCESS, "%s", log);
   free(log);
+}
+END_TEST
+
+/* ---- No libLLVM ---- */
+
+static bool hides_llvm;
+
+/* In the place of the C library's: a system without libLLVM. */
+void *dlopen(const char *name, int how) {
+  void *(*real)(const char *, int);
+  *(void **)&real = dlsym(RTLD_NEXT, "dlopen");
+  return hides_llvm && name && strstr(name, "libLLVM") ? NULL : real(name, how);
+}
+
+/* The program clang makes the machine code then, and the values are right. */
+START_TEST(no_library) {
+  cl_int status, values[2] = {0};
+  const char *missing;
+  hides_llvm = true;
+  char *log = build(&status);
+  ck_assert_msg(status == CL_SUCCESS, "%s", log);
+  ck_assert_ptr_null(halo_llvm_opened());
+  free(log);
+  const halo_cl_api *cl = halo_cpu_open(&missing);
+  cl_platform_id platform;
+  cl_device_id device;
+  const size_t global = 2;
+  const char *source =
+      "static int twice(int x) { return 2 * x + (int)get_global_id(0); }\n"
+      "__kernel void k(__global int *x, int y) { x[get_global_id(0)] = twice(y); }\n";
+  const cl_int y = 20;
+  cl->clGetPlatformIDs(1, &platform, NULL);
+  cl->clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, 1, &device, NULL);
+  cl_context context = cl->clCreateContext(NULL, 1, &device, NULL, NULL, &status);
+  cl_command_queue queue = cl->clCreateCommandQueue(context, device, 0, &status);
+  cl_program program = cl->clCreateProgramWithSource(context, 1, &source, NULL, &status);
+  ck_assert_int_eq(cl->clBuildProgram(program, 1, &device, "", NULL, NULL), CL_SUCCESS);
+  cl_kernel kernel = cl->clCreateKernel(program, "k", &status);
+  cl_mem x = cl->clCreateBuffer(context, CL_MEM_READ_WRITE, sizeof values, NULL, &status);
+  cl->clSetKernelArg(kernel, 0, sizeof x, &x);
+  cl->clSetKernelArg(kernel, 1, sizeof y, &y);
+  cl->clEnqueueNDRangeKernel(queue, kernel, 1, NULL, &global, NULL, 0, NULL, NULL);
+  cl->clEnqueueReadBuffer(queue, x, CL_TRUE, 0, sizeof values, values, 0, NULL, NULL);
+  ck_assert_int_eq(values[0], 40);
+  ck_assert_int_eq(values[1], 41);
+  cl->clReleaseMemObject(x);
+  cl->clReleaseKernel(kernel);
+  cl->clReleaseProgram(program);
+  cl->clReleaseCommandQueue(queue);
+  cl->clReleaseContext(context);
 }
 END_TEST
 
@@ -151,6 +203,7 @@ int main(void) {
   tcase_add_test(all, one_that_fails);
   tcase_add_test(all, one_that_talks_for_ever);
   tcase_add_test(all, one_without_version);
+  tcase_add_test(all, no_library);
   suite_add_tcase(suite, all);
   return suite_run(suite);
 }
