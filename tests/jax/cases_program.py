@@ -128,7 +128,11 @@ def programs():
   shapes = ((2, 3, 53, 29), (2, 3, 29, 29), (2, 3, 53, 29), (2, 3, 1, 29))  # what finishes a product calls a helper that nothing else needs
   yield Case("program/complex_quotient", lambda a, w, c, b: (c - a @ w) / b, tuple(array(f"cq{k}", s, C64, .5, 3.) for k, s in enumerate(shapes)), 20)
   yield Case("program/life", lambda b: lax.fori_loop(0, 5, lambda i, b: ((lambda n: (n == 3) | (b & (n == 2)))(sum(jnp.roll(b, (i, j), (0, 1)).astype(int) for i in (-1, 0, 1) for j in (-1, 0, 1) if i or j))), b), (array("lf", (12, 12), np.bool_),))
-  yield Case("program/kmeans", lambda x: lax.fori_loop(0, 5, lambda i, c: (lambda a: jax.ops.segment_sum(x, a, 3) / jnp.maximum(jax.ops.segment_sum(jnp.ones(40), a, 3), 1)[:, None])(jnp.argmin(((x[:, None] - c)**2).sum(-1), 1)), x[:3]), (array("km", (40, 2), F32),), 64)
+  swap = lambda i, v: lax.cond(v[i] > v[i + 1], lambda v: v.at[i].set(v[i + 1]).at[i + 1].set(v[i]), lambda v: v, v)
+  yield Case("program/bubble", lambda v: lax.fori_loop(0, 40, lambda _, v: lax.fori_loop(0, 39, swap, v), v), (array("bu", (40,), F32),))
+  turns = [lambda c: (c[0].at[1:3].set(c[1][0]), c[1].at[2].add(1)), lambda c: (c[0].at[0].multiply(2), c[1].at[-1].set(c[0][3])), lambda c: c]
+  yield Case("program/turns", lambda v, w: lax.fori_loop(0, 9, lambda i, c: lax.switch(i % 3, turns, c), (v, w)), (array("tu", (8,), F32), array("tv", (9,), F32)))
+  yield Case("program/kmeans", lambda x: lax.fori_loop(0, 5, lambda i, c: (lambda a: jax.ops.segment_sum(x, a, 3) / jnp.maximum(jax.ops.segment_sum(jnp.ones(40, F32), a, 3), 1)[:, None])(jnp.argmin(((x[:, None] - c)**2).sum(-1), 1)), x[:3]), (array("km", (40, 2), F32),), 64)
   # Gradients of loops whose rounds read and set parts of what they carry: their sums get a part in each round.
   loop = lambda n, f: lambda v: (lax.fori_loop(0, n, f, v)**2).sum()
   several = jnp.array([1, 5, 7])

@@ -29,6 +29,7 @@ static const struct {
     {"tuples", halo_pass_tuples},
     {"while-state", halo_pass_while_state},
     {"loop-sums", halo_pass_loop_sums},
+    {"branch-updates", halo_pass_branch_updates},
     {"unroll", halo_pass_unroll},
     {"hoist", halo_pass_hoist},
     {"simplify", halo_pass_simplify},

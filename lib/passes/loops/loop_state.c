@@ -32,6 +32,16 @@ bool halo_loop_unpacked(const halo_computation *computation) {
   return true;
 }
 
+int32_t halo_loop_count_uses(const halo_computation *computation, const halo_instr *instr) {
+  int32_t uses = 0;
+  for (int32_t i = 0; i < computation->instrs.count; i++) {
+    const halo_instr *user = computation->instrs.data[i];
+    for (int32_t o = 0; o < user->operand_count; o++) uses += user->operands[o] == instr;
+    for (int32_t p = 0; p < user->control_pred_count; p++) uses += user->control_preds[p] == instr;
+  }
+  return uses;
+}
+
 void halo_loop_close(halo_computation *body, bool *live) {
   const halo_instr *param = body->params.data[0];
   HALO_VEC(halo_instr *) todo = {0};

@@ -30,17 +30,6 @@ static bool sums_is_zero(const halo_instr *instr) {
   return re == 0 && im == 0 && !signbit(re) && !signbit(im);
 }
 
-/* How often an instruction is read. */
-static int32_t sums_count_uses(const halo_computation *body, const halo_instr *instr) {
-  int32_t uses = 0;
-  for (int32_t i = 0; i < body->instrs.count; i++) {
-    const halo_instr *user = body->instrs.data[i];
-    for (int32_t o = 0; o < user->operand_count; o++) uses += user->operands[o] == instr;
-    for (int32_t p = 0; p < user->control_pred_count; p++) uses += user->control_preds[p] == instr;
-  }
-  return uses;
-}
-
 /* ---- What a round brings ---- */
 
 static bool sums_is_little(const halo_instr *part, const halo_instr *sum) {
@@ -109,7 +98,7 @@ static int sums_find_new(const halo_computation *c, const halo_instr *sum) {
     const halo_instr *new = sum->operands[o];
     bool found = sums_is_slice(new) || sums_is_padded(new) || sums_is_scattered(new);
     if (found && !halo_rewrite_pinned(new) && sums_is_of_type(new, sum->shape->type) &&
-        sums_count_uses(c, new) == 1) {
+        halo_loop_count_uses(c, new) == 1) {
       return o;
     }
   }
