@@ -18,4 +18,12 @@ static halo_status library_start(halo_run *run, const halo_step *step, void *sta
   return HALO_OK;
 }
 
-const halo_step_runner halo_runner_library = {.start = library_start};
+/* A plan without CLBlast is made where it computes wrong results. */
+static halo_status library_prepare(halo_program *p, const halo_step *step, void **state) {
+  (void)step, (void)state;
+  halo_status status = halo_gemm_check(p->device);
+  if (status != HALO_OK && p->limits && p->device->caps.clblast_is_wrong) p->limits->grew = true;
+  return status;
+}
+
+const halo_step_runner halo_runner_library = {.prepare = library_prepare, .start = library_start};

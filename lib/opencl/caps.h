@@ -34,7 +34,9 @@ typedef struct halo_caps {
   bool multiplies_bytes;   /* the compiler does sums of products of four bytes (AVX512-VNNI) */
   bool multiplies_bf16;    /* likewise, of two bf16 numbers, subnormals flushed (AVX512-BF16) */
   bool adds_barriers; /* PoCL 4.0 and newer: to loops of kernels, of which some then never end */
-  bool local_is_real; /* CL_LOCAL: local memory is on chip, not a piece of global memory */
+  bool clblast_is_right,
+      clblast_is_wrong; /* a product was checked (kernels/dot/gemm.h); not read from files */
+  bool local_is_real;   /* CL_LOCAL: local memory is on chip, not a piece of global memory */
 
   uint32_t compute_units;
   uint32_t clock_mhz;

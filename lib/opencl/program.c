@@ -136,6 +136,14 @@ static halo_status program_fail(halo_cl_device *device, cl_program handle, cl_in
   halo_strbuf_printf(&text, "%s does not build for %s with %s:\n%.*s", halo_cl_code_name(code),
                      device->caps.name, options, PROGRAM_LOG_MAX, log);
   program_print_places(&text, log, source);
+  bool silent = log[strspn(log, " \t\r\n")] == '\0';
+  if (silent && strstr(device->caps.vendor, "NVIDIA")) {
+    halo_strbuf_append(&text,
+                       "The driver says no more. NVIDIA's compiles nothing where it does not find "
+                       "libnvidia-nvvm.so.4, as in containers that lack it" HALO_CL_DOCTOR);
+  } else if (silent) {
+    halo_strbuf_append(&text, "The driver says no more" HALO_CL_DOCTOR);
+  }
   /* What is short of memory rather than wrong keeps its status. */
   halo_status status = halo_cl_check(code, "clBuildProgram");
   status = halo_fail(status, "clBuildProgram: %s", halo_strbuf_text(&text));

@@ -167,6 +167,56 @@ START_TEST(lazy) {
 }
 END_TEST
 
+/* ---- CLBlast ---- */
+
+/* On a GPU its first product is checked, and it is left out where that is wrong. */
+START_TEST(clblast) {
+  set_up();
+  unsetenv("HALO_SEPARATE_MEMORY");
+  static const char text[] =
+      "HloModule p\nENTRY e {\n  a = f32[64,64] parameter(0)\n"
+      "  ROOT d = f32[64,64] dot(a, a), lhs_contracting_dims={1}, rhs_contracting_dims={0}\n}\n";
+  const halo_compile_options forced = {.kernels = "dot:clblast"};
+  halo_client *client = run_client(NULL);
+  halo_executable *executable;
+  halo_status status = run_try_compile(client, text, &forced, &executable);
+  if (status != HALO_OK && strstr(halo_error_message(), "CLBlast is not installed")) {
+    run_skip("clblast", halo_error_message());
+    halo_client_release(client);
+    return;
+  }
+  ck_assert_msg(status == HALO_OK, "%s", halo_error_message());
+  halo_executable_release(executable);
+  halo_client_release(client);
+  if (_i) vendor_spoils = 520 * 516 * sizeof(float);
+  client = run_client(NULL);
+  if (_i) {
+    ck_fails(run_try_compile(client, text, &forced, &executable), HALO_INVALID_ARGUMENT,
+             "CLBlast computes wrong products on it");
+  } else {
+    ck_ok(run_try_compile(client, text, &forced, &executable));
+    halo_executable_release(executable);
+  }
+  ck_ok(run_try_compile(client, text, NULL, &executable));
+  halo_executable_release(executable);
+  halo_client_release(client);
+}
+END_TEST
+
+/* ---- Compilers ---- */
+
+/* NVIDIA's driver without its compiler library gives an empty log. */
+START_TEST(silent_compiler) {
+  set_up();
+  vendor_builds_nothing = CL_TRUE;
+  ck_assert_int_ne(memory_run(), HALO_OK);
+  ck_message_has("The driver says no more; 'halo doctor'");
+  vendor_name = "NVIDIA Corporation";
+  ck_assert_int_ne(memory_run(), HALO_OK);
+  ck_message_has("libnvidia-nvvm.so.4");
+}
+END_TEST
+
 /* ---- Copies to the host ---- */
 
 /* What the host asks a loop and a branch goes to memory that is pinned and mapped once. */
@@ -282,6 +332,13 @@ static Suite *vendor_suite(void) {
   tcase_add_test(memory, intel);
   tcase_add_test(memory, lazy);
   suite_add_tcase(suite, memory);
+  TCase *compilers = tcase_create("compilers");
+  tcase_add_test(compilers, silent_compiler);
+  suite_add_tcase(suite, compilers);
+  TCase *libraries = tcase_create("libraries");
+  tcase_set_timeout(libraries, 120);
+  tcase_add_loop_test(libraries, clblast, 0, 2);
+  suite_add_tcase(suite, libraries);
   TCase *copies = tcase_create("copies");
   tcase_set_timeout(copies, 120);
   tcase_add_test(copies, pinned_answers);

@@ -22,4 +22,8 @@ bool halo_gemm_available(const char **why);
 halo_status halo_gemm_enqueue(cl_command_queue queue, const halo_gemm *gemm, const cl_mem *memories,
                               const size_t *offsets, cl_event *event);
 
+/* On a GPU: the first call has CLBlast compute a product, and checks it. HALO_UNIMPLEMENTED if that is wrong; from then on
+ * the device's capabilities say so, and no plan takes CLBlast. Only after halo_gemm_available. */
+halo_status halo_gemm_check(halo_cl_device *device);
+
 #endif
