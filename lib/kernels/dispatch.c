@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* kernels/dispatch.c: from a fusion to the implementation that serves it best. */
 #include "base/pointer_map.h"
-#include "hlo/attention.h"
-#include "hlo/rows.h"
 #include "kernels/kernels.h"
 
 #include <string.h>
@@ -147,29 +145,32 @@ static halo_status dispatch_check(const halo_lowering *l) {
   return HALO_OK;
 }
 
-/* Chains of reductions of rows have no one hero. */
-static bool dispatch_is_rows(const halo_computation *body) {
-  halo_rows_view v;
+/* What a body may be recognised as. */
+typedef struct dispatch_views {
+  halo_attention_view attention;
+  halo_rows_view rows;
+  halo_reduce_view reduce;
+} dispatch_views;
+
+/* The family of what has no one hero, such as chains of reductions of rows, or NULL. */
+static const halo_family *dispatch_whole(halo_lowering *l, dispatch_views *views) {
   const char *why;
-  return halo_rows_describe(body, &v, &why);
+  if (halo_attention_describe(l->computation, &views->attention, &why)) {
+    l->attention = &views->attention;
+    return &halo_family_attention;
+  }
+  if (!halo_rows_describe(l->computation, &views->rows, &why)) return NULL;
+  l->rows = &views->rows;
+  return &halo_family_rows;
 }
 
-/* The family of what has no one hero, or NULL. */
-static const halo_family *dispatch_whole(const halo_computation *body) {
-  halo_attention_view v;
-  const char *why;
-  if (halo_attention_describe(body, &v, &why)) return &halo_family_attention;
-  return dispatch_is_rows(body) ? &halo_family_rows : NULL;
+static void dispatch_describe_reduction(halo_lowering *l, dispatch_views *views) {
+  bool fits = halo_reduce_describe(l->computation, &views->reduce, &l->reduce_why);
+  l->reduce = fits ? &views->reduce : NULL;
 }
 
-halo_status halo_kernels_lower(halo_lowering *l, const char **out_chosen) {
-  l->loop = halo_loop_facts_create(l->arena);
-  const halo_family *whole = dispatch_whole(l->computation);
-  if (!whole) l->hero = dispatch_hero(l->computation);
-  if (!whole && !l->hero) l->hero = dispatch_reduction(l->computation);
-  HALO_TRY(dispatch_check(l));
-  const halo_family *family = l->hero ? dispatch_family(l->hero->opcode) : &halo_family_loop;
-  if (whole) family = whole;
+static halo_status dispatch_lower(halo_lowering *l, const halo_family *family,
+                                  const char **out_chosen) {
   halo_strbuf_printf(l->explain, "%s: %s\n", l->name, family->name);
   const halo_implementation *best;
   HALO_TRY(halo_kernels_choose(l, family->name, family->implementations, l->explain, &best,
@@ -179,4 +180,22 @@ halo_status halo_kernels_lower(halo_lowering *l, const char **out_chosen) {
   *out_chosen = halo_arena_printf(l->arena, "%s:%s", family->name, best->name);
   halo_strbuf_printf(l->explain, "    -> %s\n", *out_chosen);
   return halo_fail_in(best->lower(l), "%s", l->name);
+}
+
+halo_status halo_kernels_lower(halo_lowering *l, const char **out_chosen) {
+  l->loop = halo_loop_facts_create(l->arena);
+  dispatch_views views;
+  const halo_family *family = dispatch_whole(l, &views);
+  if (!family) {
+    l->hero = dispatch_hero(l->computation);
+    if (!l->hero) l->hero = dispatch_reduction(l->computation);
+    family = l->hero ? dispatch_family(l->hero->opcode) : &halo_family_loop;
+  }
+  HALO_TRY(dispatch_check(l));
+  if (family == &halo_family_reduce) dispatch_describe_reduction(l, &views);
+  halo_status status = dispatch_lower(l, family, out_chosen);
+  l->attention = NULL;
+  l->rows = NULL;
+  l->reduce = NULL;
+  return status;
 }

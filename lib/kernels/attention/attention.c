@@ -148,8 +148,7 @@ static void attention_emit_out(attention_text *t) {
 static halo_status attention_write(attention_text *t, const char *how) {
   halo_lowering *l = t->l;
   halo_parts *parts = &t->parts;
-  const char *why;
-  halo_attention_describe(l->computation, &t->v, &why);
+  t->v = *l->attention;
   halo_dot_describe(t->v.scores, &t->scores);
   halo_dot_describe(t->v.product, &t->product);
   /* 64 bits on CPUs: neighbours are then seen to be neighbours whatever an index is made of. */
@@ -194,16 +193,14 @@ static halo_status attention_write(attention_text *t, const char *how) {
 
 static halo_status attention_item_lower(halo_lowering *l) {
   attention_text t = {.l = l, .local = 1, .block = ATTENTION_BLOCK, .lanes = ATTENTION_LANES};
-  halo_attention_view v;
-  const char *why;
-  halo_attention_describe(l->computation, &v, &why);
-  while (t.lanes > 16 && t.lanes / 2 >= v.group) t.lanes /= 2;
+  while (t.lanes > 16 && t.lanes / 2 >= l->attention->group) t.lanes /= 2;
   t.keys = ATTENTION_SUMS / (t.lanes / 16);
   return attention_write(&t, "item");
 }
 
 /* Keys and values that local memory holds; a power of two. */
-static int attention_group_block(const halo_lowering *l, const halo_attention_view *v) {
+static int attention_group_block(const halo_lowering *l) {
+  const halo_attention_view *v = l->attention;
   int block = 16;
   while (block > 0 && 4 * block * (v->depth + v->width) > (int64_t)l->caps->local_memory)
     block /= 2;
@@ -212,24 +209,14 @@ static int attention_group_block(const halo_lowering *l, const halo_attention_vi
 
 static halo_status attention_group_lower(halo_lowering *l) {
   attention_text t = {.l = l, .lanes = ATTENTION_GROUP, .local = ATTENTION_GROUP};
-  halo_attention_view v;
-  const char *why;
-  halo_attention_describe(l->computation, &v, &why);
-  t.block = attention_group_block(l, &v);
+  t.block = attention_group_block(l);
   t.keys = t.block < 4 ? t.block : 4;
   return attention_write(&t, "group");
 }
 
-static bool attention_supports(const halo_lowering *l, const char **why) {
-  halo_attention_view v;
-  return halo_attention_describe(l->computation, &v, why);
-}
-
 static bool attention_group_supports(const halo_lowering *l, const char **why) {
-  halo_attention_view v;
-  if (!halo_attention_describe(l->computation, &v, why)) return false;
   *why = "the device has too little local memory";
-  return attention_group_block(l, &v) > 0;
+  return attention_group_block(l) > 0;
 }
 
 static bool attention_group_works_on(const halo_caps *caps, const char **why) {
@@ -240,14 +227,12 @@ static bool attention_group_works_on(const halo_caps *caps, const char **why) {
 /* Seconds of the products, by operations that vectors of a CPU's do many of at a time; a query is worked on by so many work
  * items. */
 static double attention_cost(const halo_lowering *l, double slower, double items) {
-  halo_attention_view v;
-  const char *why;
-  halo_attention_describe(l->computation, &v, &why);
-  double scores = (double)v.rows.outer * (double)v.rows.n;
+  const halo_attention_view *v = l->attention;
+  double scores = (double)v->rows.outer * (double)v->rows.n;
   const halo_prices *p = halo_lowering_prices(l);
-  double each = p->attention_score + (double)(v.depth + v.width) * p->attention_product;
+  double each = p->attention_score + (double)(v->depth + v->width) * p->attention_product;
   return p->launch +
-         halo_lowering_operations(l, slower * scores * each, items * (double)v.rows.outer);
+         halo_lowering_operations(l, slower * scores * each, items * (double)v->rows.outer);
 }
 
 static double attention_item_cost(const halo_lowering *l) {
@@ -260,18 +245,16 @@ static double attention_group_cost(const halo_lowering *l) {
 
 /* Each element of a result computes all weights of its row anew. */
 static double attention_loop_cost(const halo_lowering *l) {
-  halo_attention_view v;
-  const char *why;
-  halo_attention_describe(l->computation, &v, &why);
-  double over = (double)v.width * (double)v.rows.n;
-  return attention_cost(l, halo_lowering_prices(l)->attention_loop * over, (double)v.width);
+  const halo_attention_view *v = l->attention;
+  double over = (double)v->width * (double)v->rows.n;
+  return attention_cost(l, halo_lowering_prices(l)->attention_loop * over, (double)v->width);
 }
 
 static const halo_implementation attention_implementations[] = {
-    {"item", attention_supports, attention_item_cost, attention_item_lower},
+    {"item", halo_loop_supports, attention_item_cost, attention_item_lower},
     {"group", attention_group_supports, attention_group_cost, attention_group_lower,
      .works_on = attention_group_works_on},
-    {"loop", attention_supports, attention_loop_cost, halo_loop_lower},
+    {"loop", halo_loop_supports, attention_loop_cost, halo_loop_lower},
     {0}};
 const halo_family halo_family_attention = {"attention", HALO_OPCODE_COUNT,
                                            attention_implementations};

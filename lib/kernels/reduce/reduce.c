@@ -11,10 +11,10 @@
 extern const char halo_cl_reduce[];
 
 static bool reduce_supports(const halo_lowering *l, bool columns, const char **why) {
-  halo_reduce_view v;
-  if (!halo_reduce_describe(l->computation, &v, why)) return false;
+  *why = l->reduce_why;
+  if (!l->reduce) return false;
   *why = columns ? "rows are reduced" : "columns are reduced";
-  return columns == (v.inner > 1);
+  return columns == (l->reduce->inner > 1);
 }
 
 static bool reduce_row_supports(const halo_lowering *l, const char **why) {
@@ -34,12 +34,10 @@ static double reduce_cost_behind(const halo_lowering *l, const halo_reduce_view 
 
 /* Elements that are combined, many at a time, and what follows, which a CPU does one at a time. */
 static double reduce_cost(const halo_lowering *l) {
-  halo_reduce_view v;
-  const char *why;
-  halo_reduce_describe(l->computation, &v, &why);
-  double combined = (double)v.hero_count * (double)(v.outer * v.n * v.inner);
+  const halo_reduce_view *v = l->reduce;
+  double combined = (double)v->hero_count * (double)(v->outer * v->n * v->inner);
   const halo_prices *p = halo_lowering_prices(l);
-  double behind = reduce_cost_behind(l, &v) * p->reduce_behind;
+  double behind = reduce_cost_behind(l, v) * p->reduce_behind;
   return halo_lowering_seconds(l, p->reduce_element * combined + behind, combined);
 }
 
@@ -423,9 +421,7 @@ static halo_status reduce_stage(const halo_reduce_text *t, const halo_reduce_cut
 }
 
 static halo_status reduce_lower(halo_lowering *l) {
-  halo_reduce_text t = {.l = l};
-  const char *why;
-  halo_reduce_describe(l->computation, &t.v, &why);
+  halo_reduce_text t = {.l = l, .v = *l->reduce};
   t.name = halo_kernel_name(l, t.v.inner > 1 ? "column" : "row");
   HALO_TRY(halo_accumulator_declare(l, &t.a, t.name, t.v.values, t.v.value_count));
   halo_reduce_cut first = halo_reduce_cut_of(&t, t.v.outer, t.v.n, t.v.inner, true);

@@ -64,9 +64,7 @@ static uint64_t rows_in_place(const halo_lowering *l, const halo_rows_view *v, b
 }
 
 static halo_status rows_begin(halo_lowering *l, halo_rows_text *t) {
-  const char *why;
-  *t = (halo_rows_text){.l = l, .local = 1};
-  halo_rows_describe(l->computation, &t->v, &why);
+  *t = (halo_rows_text){.l = l, .v = *l->rows, .local = 1};
   t->name = halo_kernel_name(l, "rows");
   for (int32_t h = 0; h < t->v.count; h++) {
     const char *name = halo_arena_printf(l->arena, "%s_%d", t->name, h);
@@ -118,24 +116,15 @@ static halo_status rows_few_lower(halo_lowering *l) {
   return rows_end(l, &t, "few", rows, local);
 }
 
-static bool rows_supports(const halo_lowering *l, const char **why) {
-  halo_rows_view v;
-  return halo_rows_describe(l->computation, &v, why);
-}
-
 /* A work group of one item is rows:item. */
 static bool rows_group_supports(const halo_lowering *l, const char **why) {
-  halo_rows_view v;
-  if (!halo_rows_describe(l->computation, &v, why)) return false;
   *why = "the device has no work groups for it";
-  return rows_group(l, &v) > 1;
+  return rows_group(l, l->rows) > 1;
 }
 
 static bool rows_few_supports(const halo_lowering *l, const char **why) {
-  halo_rows_view v;
-  if (!halo_rows_describe(l->computation, &v, why)) return false;
   *why = "the rows are long";
-  return v.rows.n <= ROWS_FEW;
+  return l->rows->rows.n <= ROWS_FEW;
 }
 
 static bool rows_loop_supports(const halo_lowering *l, const char **why) {
@@ -147,19 +136,17 @@ static bool rows_loop_supports(const halo_lowering *l, const char **why) {
       return false;
     }
   }
-  return rows_supports(l, why);
+  return true;
 }
 
 /* Bytes that phases read and results take; `slower`: for what neighbours in a row are not worked on side by
  * side; `items`: work items of a row. */
 static double rows_cost(const halo_lowering *l, double slower, double items) {
-  halo_rows_view v;
-  const char *why;
-  halo_rows_describe(l->computation, &v, &why);
-  double elements = (double)v.rows.outer * (double)v.rows.n;
-  double looks = elements * (2 + v.phases + 2 * v.elements);
+  const halo_rows_view *v = l->rows;
+  double elements = (double)v->rows.outer * (double)v->rows.n;
+  double looks = elements * (2 + v->phases + 2 * v->elements);
   return halo_lowering_seconds(l, halo_lowering_prices(l)->rows_element * looks * slower,
-                               items * (double)v.rows.outer);
+                               items * (double)v->rows.outer);
 }
 
 static double rows_item_cost(const halo_lowering *l) {
@@ -168,10 +155,8 @@ static double rows_item_cost(const halo_lowering *l) {
 
 /* Each phase combines what the work items of a group have, in pairs. */
 static double rows_group_cost(const halo_lowering *l) {
-  halo_rows_view v;
-  const char *why;
-  halo_rows_describe(l->computation, &v, &why);
-  double barriers = v.phases * log2(ROWS_GROUP) * halo_lowering_prices(l)->barrier;
+  const halo_rows_view *v = l->rows;
+  double barriers = v->phases * log2(ROWS_GROUP) * halo_lowering_prices(l)->barrier;
   return barriers +
          rows_cost(l, halo_lowering_prices(l)->rows_group, l->caps->is_cpu ? 1 : ROWS_GROUP);
 }
@@ -181,28 +166,24 @@ static double rows_group_cost(const halo_lowering *l) {
 enum { ROWS_FEW_CODE = 256, ROWS_FEW_LEAST = 16 };
 
 static double rows_few_cost(const halo_lowering *l) {
-  halo_rows_view v;
-  const char *why;
-  halo_rows_describe(l->computation, &v, &why);
-  bool long_text = v.rows.n * l->computation->instrs.count > ROWS_FEW_CODE;
+  const halo_rows_view *v = l->rows;
+  bool long_text = v->rows.n * l->computation->instrs.count > ROWS_FEW_CODE;
   const halo_prices *p = halo_lowering_prices(l);
-  bool is_long = long_text && v.rows.outer < ROWS_FEW_LEAST;
+  bool is_long = long_text && v->rows.outer < ROWS_FEW_LEAST;
   return rows_cost(l, is_long ? p->rows_few_long : p->rows_few, 1);
 }
 
 /* Each element of a result goes over its row anew, and over that for each element there ... */
 static double rows_loop_cost(const halo_lowering *l) {
-  halo_rows_view v;
-  const char *why;
-  halo_rows_describe(l->computation, &v, &why);
+  const halo_rows_view *v = l->rows;
   double work = 1;
-  for (int p = v.elements ? 0 : 1; p < v.phases; p++) work *= (double)v.rows.n;
-  return rows_cost(l, work, (double)v.rows.n);
+  for (int p = v->elements ? 0 : 1; p < v->phases; p++) work *= (double)v->rows.n;
+  return rows_cost(l, work, (double)v->rows.n);
 }
 
 static const halo_implementation rows_implementations[] = {
     {"few", rows_few_supports, rows_few_cost, rows_few_lower, HALO_COUNTS_ON_CPUS},
-    {"item", rows_supports, rows_item_cost, rows_item_lower, HALO_COUNTS_ON_CPUS},
+    {"item", halo_loop_supports, rows_item_cost, rows_item_lower, HALO_COUNTS_ON_CPUS},
     {"group", rows_group_supports, rows_group_cost, rows_group_lower},
     {"loop", rows_loop_supports, rows_loop_cost, halo_loop_lower},
     {0}};
