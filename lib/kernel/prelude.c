@@ -6,12 +6,6 @@
 #include <stdio.h>
 #include <string.h>
 
-int halo_sections_count(void) {
-  int count = 0;
-  while (halo_cl_sections[count].name) count++;
-  return count;
-}
-
 static const halo_cl_section *prelude_find(const char *name) {
   const halo_cl_section *section = halo_cl_sections;
   while (section->name && strcmp(section->name, name) != 0) section++;

@@ -14,8 +14,6 @@ typedef struct halo_sections {
   uint64_t words[HALO_SECTIONS_MOST / 64];
 } halo_sections;
 
-/* How many sections there are. */
-int halo_sections_count(void);
 /* Adds a section by name, with what it needs. The name must exist. NULL adds nothing. */
 void halo_sections_add(halo_sections *set, const char *name);
 /* Adds what a section has for one type: "idiv" for "s32", which is the section "idiv.s32". */

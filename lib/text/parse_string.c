@@ -92,13 +92,3 @@ halo_status halo_text_string(halo_text_parser *p, const char *what, const char *
   halo_text_advance(p);
   return HALO_OK;
 }
-
-const char *halo_text_unquote(halo_arena *arena, const char *raw) {
-  size_t length = strlen(raw);
-  if (length < 2 || (*raw != '"' && *raw != '\'') || raw[length - 1] != *raw) return raw;
-  halo_strbuf text = {0};
-  const char *bad = string_unescape(raw + 1, raw + length - 1, &text);
-  const char *copy = bad ? raw : halo_arena_strdup(arena, halo_strbuf_text(&text));
-  halo_strbuf_deinit(&text);
-  return copy;
-}

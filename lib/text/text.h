@@ -26,10 +26,6 @@ halo_status halo_text_parse_groups(const char *text, halo_arena *arena, const ha
  * One reference. HALO_INVALID_ARGUMENT as above, or HALO_OUT_OF_MEMORY. */
 halo_status halo_text_parse_literal(const char *text, const halo_shape *shape, halo_literal **out);
 
-/* The text that a raw attribute value stands for: a quoted string without its quotes and escapes,
- * anything else (raw braces) as it is. In `arena`. */
-const char *halo_text_unquote(halo_arena *arena, const char *raw);
-
 /* The module again as text for a dump file: what halo_module_to_text gives, never failing. Appends. */
 void halo_module_print(halo_strbuf *out, const halo_module *module, unsigned flags);
 /* Goes on with a hash (halo_hash_wide) of all that the module's text says. Large constants count by their bytes, so that

@@ -295,8 +295,10 @@ END_TEST
 
 /* Another section more would end each program that is compiled. */
 START_TEST(room_for_sections) {
-  ck_assert_int_gt(halo_sections_count(), 100);
-  ck_assert_int_lt(halo_sections_count(), HALO_SECTIONS_MOST / 4 * 3);
+  int count = 0;
+  while (halo_cl_sections[count].name) count++;
+  ck_assert_int_gt(count, 100);
+  ck_assert_int_lt(count, HALO_SECTIONS_MOST / 4 * 3);
 }
 END_TEST
 

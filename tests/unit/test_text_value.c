@@ -368,10 +368,6 @@ START_TEST(raw_values_are_kept) {
   for (int i = 0; i < 8; i++) ck_assert_str_eq(frontend->strings.data[i], strings[i]);
   const char *quoted = halo_instr_attr(b, HALO_ATTR_BACKEND_CONFIG)->text;
   ck_assert_str_eq(quoted, "\"{\\\"q\\\": 1}\"");
-  ck_assert_str_eq(halo_text_unquote(&module->arena, quoted), "{\"q\": 1}");
-  ck_assert_str_eq(halo_text_unquote(&module->arena, "'\\303\\251\\u00e9\\x41\\n\\''"),
-                   "\303\251\303\251A\n'");
-  ck_assert_str_eq(halo_text_unquote(&module->arena, "{a}"), "{a}");
   const halo_attr *unknown = halo_instr_attr(c, HALO_ATTR_UNKNOWN);
   ck_assert_str_eq(unknown->name, "newer");
   ck_assert_str_eq(unknown->text, "[1,2]<=\"}\"(3) {4}");
