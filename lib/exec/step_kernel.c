@@ -91,7 +91,7 @@ static cl_int kernel_enqueue(halo_run *run, const halo_step *step, const kernel_
   const size_t *offset = from[0] || from[1] || from[2] ? from : NULL;
   cl_int code = halo_cl.clEnqueueNDRangeKernel(run->queue, state->handle, step->grid.dims, offset,
                                                part->global, state->local, 0, NULL, event);
-  if (code != CL_MEM_OBJECT_ALLOCATION_FAILURE && code != CL_OUT_OF_RESOURCES) return code;
+  if (!halo_cl_is_memory_error(code)) return code;
   /* OpenCL may allocate only now; what the cache holds may be what is missing. */
   halo_cl_memory_trim(run->program->device);
   return halo_cl.clEnqueueNDRangeKernel(run->queue, state->handle, step->grid.dims, offset,

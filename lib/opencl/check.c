@@ -82,13 +82,17 @@ const char *halo_cl_code_name(cl_int code) {
   return "unknown OpenCL error";
 }
 
+bool halo_cl_is_memory_error(cl_int code) {
+  return code == CL_MEM_OBJECT_ALLOCATION_FAILURE || code == CL_OUT_OF_RESOURCES ||
+         code == CL_OUT_OF_HOST_MEMORY;
+}
+
 halo_status halo_cl_check(cl_int code, const char *call) {
   if (code >= CL_SUCCESS) return HALO_OK;
-  bool memory = code == CL_MEM_OBJECT_ALLOCATION_FAILURE || code == CL_OUT_OF_RESOURCES ||
-                code == CL_OUT_OF_HOST_MEMORY;
   /* Handles of the library's own become invalid only by what a kernel did before. */
   bool lost = code == CL_INVALID_COMMAND_QUEUE || code == CL_INVALID_CONTEXT ||
               code == CHECK_NVIDIA_ILLEGAL_ACCESS;
-  return halo_fail(memory ? HALO_OUT_OF_MEMORY : HALO_DEVICE_ERROR, "%s failed: %s (%d)%s", call,
-                   halo_cl_code_name(code), (int)code, lost ? HALO_CL_LOST : "");
+  return halo_fail(halo_cl_is_memory_error(code) ? HALO_OUT_OF_MEMORY : HALO_DEVICE_ERROR,
+                   "%s failed: %s (%d)%s", call, halo_cl_code_name(code), (int)code,
+                   lost ? HALO_CL_LOST : "");
 }

@@ -125,7 +125,7 @@ static halo_status event_check(cl_event handle, const char *work) {
   char what[sizeof((halo_cl_event *)0)->work + 64];
   snprintf(what, sizeof what, "a command on the device%s%s", *work ? ", of " : "", work);
   halo_status status = halo_cl_check(state, what);
-  if (state == CL_OUT_OF_RESOURCES || state == CL_MEM_OBJECT_ALLOCATION_FAILURE) {
+  if (halo_cl_is_memory_error(state)) {
     return halo_fail(status,
                      "%s failed: %s (%d): memory was short, or a kernel used memory that is not "
                      "its own" HALO_CL_LOST,

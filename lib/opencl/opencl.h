@@ -19,10 +19,12 @@ typedef struct halo_cl_event halo_cl_event; /* event.h */
 
 /* The place that translates OpenCL's codes. HALO_OK for CL_SUCCESS (and for positive codes,
  * which an event's execution status may have); HALO_OUT_OF_MEMORY for
- * CL_MEM_OBJECT_ALLOCATION_FAILURE, CL_OUT_OF_RESOURCES and CL_OUT_OF_HOST_MEMORY;
- * HALO_DEVICE_ERROR for all others. The message is "CALL failed: SYMBOLIC_NAME (code)"; `call` may
+ * halo_cl_is_memory_error; HALO_DEVICE_ERROR for all others. The message is "CALL failed: SYMBOLIC_NAME (code)"; `call` may
  * say more than the function ("clEnqueueNDRangeKernel of fusion.3"). */
 halo_status halo_cl_check(cl_int code, const char *call);
+/* Whether a call or a command failed for want of memory: CL_MEM_OBJECT_ALLOCATION_FAILURE, CL_OUT_OF_RESOURCES or
+ * CL_OUT_OF_HOST_MEMORY. */
+bool halo_cl_is_memory_error(cl_int code);
 /* "CL_INVALID_KERNEL_ARGS"; "unknown OpenCL error" for codes not in the table. Static. */
 const char *halo_cl_code_name(cl_int code);
 

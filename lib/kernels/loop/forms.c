@@ -186,12 +186,15 @@ static halo_status form_generic_lower(halo_lowering *l) {
 
 /* ---- The table ---- */
 
+/* Places in the table: tiles turn elementwise code only; the forms from the second on take all code. */
+enum { FORM_TURN, FORM_OF_ALL_CODE };
+
 /* Of forms that are as dear the first is taken. */
 static const halo_implementation form_implementations[] = {
-    {"turn", halo_turn_supports, halo_turn_cost, halo_turn_lower, HALO_COUNTS_ALWAYS,
-     halo_turn_works_on},
-    {"short", form_short_supports, form_short_cost, form_short_lower, HALO_COUNTS_ALWAYS,
-     halo_kernels_on_cpus},
+    [FORM_TURN] = {"turn", halo_turn_supports, halo_turn_cost, halo_turn_lower, HALO_COUNTS_ALWAYS,
+                   halo_turn_works_on},
+    [FORM_OF_ALL_CODE] = {"short", form_short_supports, form_short_cost, form_short_lower,
+                          HALO_COUNTS_ALWAYS, halo_kernels_on_cpus},
     {"spans", form_spans_supports, form_spans_cost, form_spans_lower, HALO_COUNTS_ALWAYS,
      halo_kernels_on_cpus},
     {"stream", form_stream_supports, form_stream_cost, form_stream_lower, HALO_COUNTS_ALWAYS,
@@ -208,7 +211,7 @@ const halo_family halo_family_loop = {"loop", HALO_OPCODE_COUNT, form_implementa
 halo_status halo_loop_lower(halo_lowering *l) {
   const halo_implementation *best = NULL;
   double cost;
-  /* Tiles turn elementwise code only. */
-  HALO_TRY(halo_kernels_choose(l, "loop", form_implementations + 1, NULL, &best, &cost));
+  HALO_TRY(
+      halo_kernels_choose(l, "loop", &form_implementations[FORM_OF_ALL_CODE], NULL, &best, &cost));
   return best->lower(l);
 }
