@@ -301,7 +301,7 @@ def linalg():
       yield Step(f"lax.{name}/{algorithm.name}", partial(algorithm_of, name, algorithm, symmetric))
   # Pivots of 0, where rows must change places; and one that stays 0.
   thin = np.array([[0, 1, 1, 1], [0, 0, 0, 0], [1, 1, 1, 0]], F32)
-  yield Case("lax.tridiagonal_solve/pivots", lambda d: lax.linalg.tridiagonal_solve(d[0], d[1], d[2], jnp.arange(4.0)[:, None]), (thin,), 8)
+  yield Case("lax.tridiagonal_solve/pivots", lambda d: lax.linalg.tridiagonal_solve(d[0], d[1], d[2], jnp.arange(4.0, dtype=F32)[:, None]), (thin,), 8)
   for dtype in types("fc"):
     if np.dtype(dtype).itemsize < 4: continue
     yield Case(f"lax.eigh_tridiagonal/{np.dtype(dtype).name}", tridiagonal_product, (array("et", (9,), dtype).real, array("ete", (8,), dtype)), 64)

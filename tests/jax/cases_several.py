@@ -398,9 +398,9 @@ def updates(device):
   table = [
       lambda a, k, i: a.at[k].set(1), lambda a, k, i: a.at[k, k - 2].set(7), lambda a, k, i: a.at[:, k].add(2), lambda a, k, i: a.at[2:5].set(1), lambda a, k, i: a.at[:8].set(1), lambda a, k, i: a.at[:, 2:5].set(2),
       lambda a, k, i: a.at[2:11, 1:3].set(1), lambda a, k, i: a.at[1:12:2].set(1), lambda a, k, i: a.at[i].set(3), lambda a, k, i: a.at[i, i % 8].mul(3), lambda a, k, i: a.at[3:9].multiply(2),
-      lambda a, k, i: lax.dynamic_update_slice(a, jnp.ones((3, 2)), (k, k - 3)), lambda a, k, i: lax.dynamic_update_slice(a, jnp.ones((11, 8)), (k + 9, k)), lambda a, k, i: lax.dynamic_update_slice(a, jnp.ones((1, 8)), (k.astype(np.uint8), np.uint8(0))),
-      lambda a, k, i: lax.scatter(a, jnp.stack([i, i % 5], 1) - 1, jnp.arange(24.).reshape(4, 2, 3), blocks), lambda a, k, i: lax.scatter_add(a, jnp.stack([i, i % 7], 1) - 1, jnp.arange(24.).reshape(4, 3, 2), blocks), lambda a, k, i: lax.fori_loop(0, 16, lambda j, a: lax.dynamic_update_slice(a, jnp.full((2, 2), j * 1.), (j, j % 8)), a),
-      lambda a, k, i: jax.vmap(lambda r, j: lax.dynamic_update_slice(r, jnp.ones(3), (j,)))(a, jnp.arange(16) * k % 8), lambda a, k, i: a.at[k + 20].set(1, mode="drop"), lambda a, k, i: a.at[-k].set(1),
+      lambda a, k, i: lax.dynamic_update_slice(a, jnp.ones((3, 2), a.dtype), (k, k - 3)), lambda a, k, i: lax.dynamic_update_slice(a, jnp.ones((11, 8), a.dtype), (k + 9, k)), lambda a, k, i: lax.dynamic_update_slice(a, jnp.ones((1, 8), a.dtype), (k.astype(np.uint8), np.uint8(0))),
+      lambda a, k, i: lax.scatter(a, jnp.stack([i, i % 5], 1) - 1, jnp.arange(24., dtype=a.dtype).reshape(4, 2, 3), blocks), lambda a, k, i: lax.scatter_add(a, jnp.stack([i, i % 7], 1) - 1, jnp.arange(24., dtype=a.dtype).reshape(4, 3, 2), blocks), lambda a, k, i: lax.fori_loop(0, 16, lambda j, a: lax.dynamic_update_slice(a, jnp.full((2, 2), j, a.dtype), (j, j % 8)), a),
+      lambda a, k, i: jax.vmap(lambda r, j: lax.dynamic_update_slice(r, jnp.ones(3, a.dtype), (j,)))(a, jnp.arange(16, dtype=k.dtype) * k % 8), lambda a, k, i: a.at[k + 20].set(1, mode="drop"), lambda a, k, i: a.at[-k].set(1),
   ]
   mesh = mesh_of(device, (2, 2), ("x", "y"))
   for spec in (P("x"), P("x", "y"), P(None, "y"), P(("x", "y"))):
