@@ -264,7 +264,10 @@ START_TEST(tile_product_holes) {
   static const char *const holes[] = {PRODUCT "H_M 64; H_N 64; H_K 16; H_AKFAST 0; H_BKFAST 0",
                                       PRODUCT "H_M 65; H_N 1; H_K 17; H_AKFAST 1; H_BKFAST 0",
                                       PRODUCT "H_M 3; H_N 130; H_K 5; H_AKFAST 0; H_BKFAST 1",
-                                      PRODUCT "H_M 3; H_N 130; H_K 5; H_AKFAST 1; H_BKFAST 1"};
+                                      PRODUCT "H_M 3; H_N 130; H_K 5; H_AKFAST 1; H_BKFAST 1",
+                                      PRODUCT
+                                      "H_M 3; H_N 130; H_K 85; H_AKFAST 1; H_BKFAST 1; "
+                                      "H_PARTS 3; H_SHARE 32"};
   CHECK_INSTANCES(halo_cl_gemm_tile, holes);
 }
 END_TEST
@@ -297,6 +300,15 @@ static const char columns_text[] =
 static const char dot_text[] =
     "HloModule m\nENTRY e {\n  x = f32[37,20] parameter(0)\n  y = f32[20,70] parameter(1)\n"
     "  ROOT d = f32[37,70] dot(x, y), lhs_contracting_dims={1}, rhs_contracting_dims={0}\n}\n";
+/* Few results of many terms, with something behind them. */
+static const char long_dot_text[] =
+    "HloModule m\nENTRY e {\n  x = f32[20011,7] parameter(0)\n  y = f32[20011,70] parameter(1)\n"
+    "  d = f32[7,70] dot(x, y), lhs_contracting_dims={0}, rhs_contracting_dims={0}\n"
+    "  ROOT n = f32[7,70] negate(d)\n}\n";
+static const char long_conv_text[] =
+    "HloModule m\nENTRY e {\n  x = f32[2,40,41,5] parameter(0)\n  k = f32[2,40,41,6] "
+    "parameter(1)\n  ROOT c = f32[3,3,5,6] convolution(x, k), window={size=40x41 pad=1_1x1_1}, "
+    "dim_labels=f01b_i01o->01bf\n}\n";
 /* Parts that lie side by side in memory, and what is done to the result. */
 static const char complex_dot_text[] =
     "HloModule m\nENTRY e {\n  x = c64[2,37,20] parameter(0)\n  y = c64[2,20,35] parameter(1)\n"
@@ -475,6 +487,8 @@ static const struct {
               {"reduce:loop", columns_text},
               {"dot:panels", dot_text},
               {"dot:tile", dot_text},
+              {"dot:tile", long_dot_text},
+              {"conv:tile", long_conv_text},
               {"dot:clblast", dot_text},
               {"dot:loop", dot_text},
               {"dot:panels", complex_dot_text},

@@ -56,15 +56,25 @@ static bool conv_tile_supports(const halo_lowering *l, const char **why) {
   return halo_conv_is_plain(&v, why);
 }
 
+/* Parts of the terms, of `share` each; not of products in phases, whose places may be outside of the result. */
+static int64_t conv_tile_parts(const halo_lowering *l, const halo_conv_view *v, int64_t *share) {
+  int64_t tiles = v->products * ((v->m + 63) / 64) * ((v->n + 63) / 64), parts = 1;
+  if (v->products == v->groups) parts = halo_panels_tile_parts(l, tiles, v->k, share);
+  if (parts == 1) *share = v->k;
+  return parts;
+}
+
 static double conv_tile_cost(const halo_lowering *l) {
   halo_conv_view v;
   conv_tile_view(l, &v);
   double rows = (double)halo_panels_round_up(v.m, 64),
          columns = (double)halo_panels_round_up(v.n, 64);
   double work = (double)v.products * rows * columns * (double)v.k;
-  double items = (double)v.products * rows * columns / 16;
+  int64_t share, parts = conv_tile_parts(l, &v, &share);
+  double results = (double)v.products * rows * columns, items = results / 16 * (double)parts;
   const halo_prices *p = halo_lowering_prices(l);
-  return p->launch + halo_lowering_operations(l, p->product_tile * work, items);
+  double cost = p->launch + halo_lowering_operations(l, p->product_tile * work, items);
+  return parts == 1 ? cost : cost + halo_panels_finish_seconds(l, parts, results);
 }
 
 /* Places of the windows of all results that are holes for each that is none. */
@@ -106,7 +116,18 @@ static halo_status conv_tile_lower(halo_lowering *l) {
   halo_conv_begin(&p, l, &v, name);
   conv_tile_lhs(&p, &v);
   conv_tile_rhs(&p, &v);
-  halo_conv_store(&p, &v);
+  int64_t share, parts = conv_tile_parts(l, &v, &share);
+  int64_t elements = halo_shape_element_count(v.conv->shape);
+  int32_t scratch = l->scratch.count;
+  const char *partial = NULL;
+  if (parts > 1) {
+    int64_t size = (int64_t)halo_type_size(v.accumulator);
+    halo_vec_push(&l->scratch, (halo_scratch){parts * elements * size});
+    halo_conv_emit_at(&p, &v);
+    partial = halo_emit_arg(&p.e, HALO_ROLE_SCRATCH, scratch, v.accumulator, NULL);
+  } else {
+    halo_conv_store(&p, &v);
+  }
   /* What lies side by side in the result is computed side by side: output features, or places. */
   bool turned = !conv_is_minor(v.conv->shape, v.dims->out_feature);
   int64_t rows = turned ? v.n : v.m, columns = turned ? v.m : v.n;
@@ -118,8 +139,13 @@ static halo_status conv_tile_lower(halo_lowering *l) {
   halo_parts_hole(&p, &k, "H_B(b, k, column)", "%s_%c(%s, b, column, k)", name, turned ? 'a' : 'b',
                   p.texts.arguments);
   halo_parts_hole(&p, &k, "H_FMA(a, b, c)", "((a) * (b) + (c))");
-  halo_parts_hole(&p, &k, "H_OUT(b, row, column, v)", "%s_out(%s, b, %s, v)", name,
-                  p.texts.arguments, turned ? "column, row" : "row, column");
+  halo_panels_tile_holes(&k, parts, share);
+  if (parts > 1) {
+    halo_panels_tile_store(&p, &k, partial, elements, turned);
+  } else {
+    halo_parts_hole(&p, &k, "H_OUT(b, row, column, v)", "%s_out(%s, b, %s, v)", name,
+                    p.texts.arguments, turned ? "column, row" : "row, column");
+  }
   halo_template_define_int(&k, "H_M", rows);
   halo_template_define_int(&k, "H_N", columns);
   halo_template_define_int(&k, "H_K", v.k);
@@ -134,8 +160,10 @@ static halo_status conv_tile_lower(halo_lowering *l) {
   launch->grid.dims = 3;
   launch->grid.global[0] = (size_t)((columns + 63) / 64 * 16);
   launch->grid.global[1] = (size_t)((rows + 63) / 64 * 16);
-  launch->grid.global[2] = (size_t)v.products;
-  return halo_parts_end(&p);
+  launch->grid.global[2] = (size_t)(v.products * parts);
+  HALO_TRY(halo_parts_end(&p));
+  if (parts == 1) return HALO_OK;
+  return halo_panels_finish(l, v.conv, v.accumulator, scratch, parts, "conv:finish");
 }
 
 static const halo_implementation conv_implementations[] = {

@@ -468,13 +468,32 @@ static bool dot_tile_supports(const halo_lowering *l, const char **why) {
   return dot_is_plain(&v, why);
 }
 
+/* Parts of the terms, of `share` each. */
+static int64_t dot_tile_parts(const halo_lowering *l, const halo_dot_view *v, int64_t *share) {
+  int64_t tiles = v->batch * ((v->m + 63) / 64) * ((v->n + 63) / 64);
+  int64_t parts = v->in_parts ? 1 : halo_panels_tile_parts(l, tiles, v->k, share);
+  if (parts == 1) *share = v->k;
+  return parts;
+}
+
 static double dot_tile_cost(const halo_lowering *l) {
   halo_dot_view v = dot_real_view(l);
   double m = (double)halo_panels_round_up(v.m, 64), n = (double)halo_panels_round_up(v.n, 64);
   double products = (double)v.batch * m * n * (double)halo_panels_round_up(v.k, 16);
   const halo_prices *p = halo_lowering_prices(l);
-  double items = (double)v.batch * m * n / 16;
-  return p->dot_tile_start + halo_lowering_operations(l, p->product_tile * products, items);
+  int64_t share, parts = dot_tile_parts(l, &v, &share);
+  double results = (double)v.batch * m * n, items = results / 16 * (double)parts;
+  double cost = p->dot_tile_start + halo_lowering_operations(l, p->product_tile * products, items);
+  return parts == 1 ? cost : cost + halo_panels_finish_seconds(l, parts, results);
+}
+
+/* "inline int name_at(..., b, x, y)": where a result lies in its memory. */
+static void dot_emit_at(dot_text *t) {
+  halo_emitter *e = &t->parts.e;
+  halo_parts_open(&t->parts);
+  const halo_integer *at = halo_index_position(e, dot_result_index(t), t->v.dot->shape);
+  halo_emit_line(e, "return %s;", halo_emit_integer(e, at));
+  halo_parts_close(&t->parts, t->parts.itype, "_at", "b, x, y", NULL);
 }
 
 static halo_status dot_tile_lower(halo_lowering *l) {
@@ -484,7 +503,16 @@ static halo_status dot_tile_lower(halo_lowering *l) {
   dot_begin(&t, l, &v, name);
   dot_element(&t, false, "_a");
   dot_element(&t, true, "_b");
-  if (v.in_parts && dot_is_plain_rows(&t)) {
+  int64_t share, parts = dot_tile_parts(l, &v, &share);
+  int64_t elements = halo_shape_element_count(v.dot->shape);
+  int32_t scratch = l->scratch.count;
+  const char *partial = NULL;
+  if (parts > 1) {
+    int64_t size = (int64_t)halo_type_size(v.accumulator);
+    halo_vec_push(&l->scratch, (halo_scratch){parts * elements * size});
+    dot_emit_at(&t);
+    partial = halo_emit_arg(&t.parts.e, HALO_ROLE_SCRATCH, scratch, v.accumulator, NULL);
+  } else if (v.in_parts && dot_is_plain_rows(&t)) {
     dot_store_plain(&t, halo_arena_printf(l->arena, "%lld", (long long)v.m),
                     halo_arena_printf(l->arena, "%lld", (long long)v.n));
   } else {
@@ -492,6 +520,7 @@ static halo_status dot_tile_lower(halo_lowering *l) {
   }
   halo_template k;
   halo_parts_template(&t.parts, &k, halo_cl_gemm_tile, "");
+  halo_panels_tile_holes(&k, parts, share);
   halo_parts_hole(&t.parts, &k, "H_T", "%s", t.type);
   halo_template_define_int(&k, "H_BATCH", v.batch);
   halo_parts_call(&t.parts, &k, "H_A", "_a", "b, row, k");
@@ -499,7 +528,11 @@ static halo_status dot_tile_lower(halo_lowering *l) {
   halo_parts_hole(&t.parts, &k, "H_B(b, k, column)", "%s_b(%s, b, column, k)", name,
                   t.parts.texts.arguments);
   halo_parts_hole(&t.parts, &k, "H_FMA(a, b, c)", "((a) * (b) + (c))");
-  halo_parts_call(&t.parts, &k, "H_OUT", "_out", "b, row, column, v");
+  if (parts > 1) {
+    halo_panels_tile_store(&t.parts, &k, partial, elements, false);
+  } else {
+    halo_parts_call(&t.parts, &k, "H_OUT", "_out", "b, row, column, v");
+  }
   halo_template_define_int(&k, "H_M", v.m);
   halo_template_define_int(&k, "H_N", v.n);
   halo_template_define_int(&k, "H_K", v.k);
@@ -511,8 +544,11 @@ static halo_status dot_tile_lower(halo_lowering *l) {
   launch->grid.dims = 3;
   launch->grid.global[0] = (size_t)((v.n + 63) / 64 * 16);
   launch->grid.global[1] = (size_t)((v.m + 63) / 64 * 16);
-  launch->grid.global[2] = (size_t)v.batch;
+  launch->grid.global[2] = (size_t)(v.batch * parts);
   HALO_TRY(halo_parts_end(&t.parts));
+  if (parts > 1) {
+    return halo_panels_finish(l, v.dot, v.accumulator, scratch, parts, "dot:finish");
+  }
   return dot_finish(&t);
 }
 

@@ -4,7 +4,8 @@
  * results in registers, 16 apart, so that neighbours read and write neighbouring elements.
  *
  * Holes: H_NAME, H_PARAMS, H_POINTERS; H_A(b, row, k), H_B(b, k, column) elements; H_OUT(b, row,
- * column, v); H_T; H_FMA(a, b, c); H_M, H_N, H_K; H_INT. Batches are the third dimension. */
+ * column, v); H_T; H_FMA(a, b, c); H_M, H_N, H_K; H_INT; H_PARTS, into which the terms are divided, of H_SHARE each, which 16
+ * divides: then there is a result for each "part". Batches, and their parts, are the third dimension. */
 #ifndef H_NAME
 #define H_NAME gemm_tile_example
 #define H_PARAMS __global const float *A_, __global const float *B_, __global float *C_
@@ -20,6 +21,8 @@
 #define H_AKFAST 1
 #define H_BKFAST 0
 #define H_INT int
+#define H_PARTS 1
+#define H_SHARE 48
 #endif
 
 __kernel void H_NAME(H_PARAMS) {
@@ -28,7 +31,13 @@ __kernel void H_NAME(H_PARAMS) {
   __local H_T as[16][65];
   __local H_T bs[16][65];
   const int x = (int)get_local_id(0), y = (int)get_local_id(1), lid = y * 16 + x;
-  const H_INT c0 = (H_INT)get_group_id(0) * 64, batch = (H_INT)get_global_id(2);
+  const H_INT c0 = (H_INT)get_group_id(0) * 64;
+#if H_PARTS > 1
+  const H_INT batch = (H_INT)get_global_id(2) / H_PARTS, part = (H_INT)get_global_id(2) % H_PARTS;
+  const H_INT begin = part * H_SHARE, end = H_K - begin < H_SHARE ? H_K : begin + H_SHARE;
+#else
+  const H_INT batch = (H_INT)get_global_id(2), begin = 0, end = H_K;
+#endif
   const H_INT r0 = (H_INT)((get_global_id(1) - get_local_id(1)) / 16) * 64;
   /* Registers, wherever all loops over them are unrolled: else AMD's compiler keeps them in memory. */
   H_T c[4][4];
@@ -37,7 +46,7 @@ __kernel void H_NAME(H_PARAMS) {
 #pragma unroll
     for (int j = 0; j < 4; ++j) c[i][j] = (H_T)0;
   }
-  for (H_INT k0 = 0; k0 < H_K; k0 += 16) {
+  for (H_INT k0 = begin; k0 < end; k0 += 16) {
     for (int e = lid; e < 16 * 64; e += 256) {
 #if H_AKFAST
       const int ak = e % 16, al = e / 16;

@@ -246,10 +246,89 @@ static halo_value panels_emit_sum(halo_emitter *e, const char *parts, halo_type 
   return halo_value_name(type, "sum");
 }
 
+int64_t halo_panels_tile_parts(const halo_lowering *l, int64_t tiles, int64_t terms,
+                               int64_t *out_share) {
+  enum { LEAST = 256, STEP = 16, PLENTY = 8 };
+  int64_t want = (int64_t)halo_lowering_prices(l)->split_groups;
+  *out_share = halo_panels_round_up(terms, STEP);
+  if (tiles < 1 || tiles * PLENTY > want) return 1;
+  int64_t count = want / tiles;
+  if (count > terms / LEAST) count = terms / LEAST;
+  if (count < 2) return 1;
+  *out_share = halo_panels_round_up((terms + count - 1) / count, STEP);
+  return (terms + *out_share - 1) / *out_share;
+}
+
+void halo_panels_tile_holes(halo_template *k, int64_t count, int64_t share) {
+  halo_template_define_int(k, "H_PARTS", count);
+  halo_template_define_int(k, "H_SHARE", share);
+}
+
+void halo_panels_tile_store(halo_parts *parts, halo_template *k, const char *scratch,
+                            int64_t elements, bool turned) {
+  halo_parts_hole(parts, k, "H_OUT(b, row, column, v)",
+                  "%s[part * (%s)%lld + %s_at(%s, b, %s)] = (v)", scratch, parts->itype,
+                  (long long)elements, parts->name, parts->texts.arguments,
+                  turned ? "column, row" : "row, column");
+}
+
+/* Of more parts than PANELS_MANY the sums of every PANELS_STRETCH are made first, by work items of their own. */
+enum { PANELS_MANY = 64, PANELS_STRETCH = 32 };
+
+static int64_t panels_stretches(int64_t cuts) {
+  return cuts > PANELS_MANY ? (cuts + PANELS_STRETCH - 1) / PANELS_STRETCH : 1;
+}
+
+double halo_panels_finish_seconds(const halo_lowering *l, int64_t cuts, double elements) {
+  int64_t stretches = panels_stretches(cuts), size = 4;
+  if (stretches == 1) return halo_lowering_seconds(l, (double)(size * cuts) * elements, elements);
+  return halo_lowering_seconds(l, (double)(size * cuts) * elements, elements * (double)stretches) +
+         halo_lowering_seconds(l, (double)(size * stretches) * elements, elements);
+}
+
+/* A kernel that adds up stretches of parts: it leaves fewer of them in a scratch of its own. */
+static halo_status panels_shorten(halo_lowering *l, halo_type type, int64_t items, int32_t *scratch,
+                                  int64_t *cuts, const char *label) {
+  int64_t stretches = panels_stretches(*cuts), all = stretches * items;
+  int32_t to = l->scratch.count;
+  halo_vec_push(&l->scratch, (halo_scratch){all * (int64_t)halo_type_size(type)});
+  halo_emitter e;
+  halo_emitter_init(&e, l->arena, l->computation);
+  e.wide |= (double)items * (double)*cuts > 1e9;
+  const char *itype = halo_emitter_index_type(&e), *compute = halo_ctype_compute(type);
+  const char *from = halo_emit_arg(&e, HALO_ROLE_SCRATCH, *scratch, type, NULL);
+  const char *out = halo_emit_arg(&e, HALO_ROLE_SCRATCH, to, type, NULL);
+  halo_emit_line(&e, "const %s x = (%s)" HALO_GLOBAL_ID_0 ";", itype, itype);
+  halo_emit_branch(&e, halo_arena_printf(l->arena, "if (x < %lld)", (long long)all));
+  halo_emit_line(&e, "const %s i = x %% %lld, first = x / %lld * %d;", itype, (long long)items,
+                 (long long)items, PANELS_STRETCH);
+  halo_emit_line(&e, "const %s end = first + %d < %lld ? first + %d : %lld;", itype, PANELS_STRETCH,
+                 (long long)*cuts, PANELS_STRETCH, (long long)*cuts);
+  halo_emit_line(&e, "%s sum = 0;", compute);
+  halo_emit_loop(&e, halo_arena_printf(l->arena, "for (%s p = first; p < end; ++p)", itype));
+  halo_emit_line(&e, "sum += %s[p * (%s)%lld + i];", from, itype, (long long)items);
+  halo_emit_close(&e);
+  halo_emit_line(&e, "%s[x] = sum;", out);
+  halo_emit_close(&e);
+  if (e.status == HALO_OK) {
+    halo_launch *launch = halo_kernel_add(l, &e, halo_kernel_name(l, "stretches"),
+                                          halo_arena_printf(l->arena, "%s %s", l->name, label), 0);
+    halo_launch_items(l->caps, launch, all);
+  }
+  halo_status status = e.status;
+  halo_emitter_deinit(&e);
+  *scratch = to;
+  *cuts = stretches;
+  return status;
+}
+
 halo_status halo_panels_finish(halo_lowering *l, const halo_instr *product, halo_type type,
                                int32_t scratch, int64_t cuts, const char *label) {
   const halo_instr *root = halo_lowering_root(l);
   int64_t items = halo_shape_element_count(root->shape);
+  if (cuts > PANELS_MANY && !l->caps->is_cpu) {
+    HALO_TRY(panels_shorten(l, type, items, &scratch, &cuts, label));
+  }
   halo_emitter e;
   halo_emitter_init(&e, l->arena, l->computation);
   e.wide |= (double)items * (double)cuts > 1e9;

@@ -77,8 +77,19 @@ void halo_panels_result(halo_parts *parts, halo_template *k, bool split);
 void halo_panels_launch(halo_parts *parts, const char *label, const halo_panels *b,
                         const halo_panels_sizes *sizes);
 
-/* A kernel that adds up the `cuts` parts of a product that lie in a scratch, each as the result's memory
- * will be, and does what is fused behind it. */
+/* Into how many parts the terms of a product are divided of which tiles of results make so few work groups that they fill no
+ * device, and how many terms each has but the last; 1: they are not. It follows from the shape and a price. */
+int64_t halo_panels_tile_parts(const halo_lowering *l, int64_t tiles, int64_t terms,
+                               int64_t *out_share);
+/* The holes for that, and for results that go to `scratch` by the helper "_at": `turned`: of columns and rows. */
+void halo_panels_tile_holes(halo_template *k, int64_t count, int64_t share);
+void halo_panels_tile_store(halo_parts *parts, halo_template *k, const char *scratch,
+                            int64_t elements, bool turned);
+/* Seconds of adding them up. */
+double halo_panels_finish_seconds(const halo_lowering *l, int64_t cuts, double elements);
+
+/* Kernels that add up the `cuts` parts of a product that lie in a scratch, each as the result's memory
+ * will be, and do what is fused behind it. */
 halo_status halo_panels_finish(halo_lowering *l, const halo_instr *product, halo_type type,
                                int32_t scratch, int64_t cuts, const char *label);
 
