@@ -2,6 +2,7 @@
 /* kernels/choose.c: the cheapest implementation that can, by price and by the list of kernels. */
 #include "kernels/kernels.h"
 
+#include <math.h>
 #include <stdarg.h>
 #include <string.h>
 
@@ -49,10 +50,19 @@ static void choose_explain(halo_strbuf *explain, const char *name, const char *f
   va_end(args);
 }
 
+/* Seconds within a region, or more than anything takes where no region can hold it. */
+static double choose_in_region(const halo_lowering *l, const halo_implementation *i) {
+  if (!l->region || i->in_groups) return INFINITY;
+  halo_lowering within = *l;
+  within.target = l->region;
+  return i->cost(&within);
+}
+
 halo_status halo_kernels_choose(const halo_lowering *l, const char *family,
                                 const halo_implementation *implementations, halo_strbuf *explain,
                                 const halo_implementation **out_best, double *out_cost) {
   const halo_implementation *best = NULL;
+  double least = INFINITY;
   bool forced = false;
   for (const halo_implementation *i = implementations; i->name; i++) {
     const char *why = "";
@@ -65,14 +75,21 @@ halo_status halo_kernels_choose(const halo_lowering *l, const char *family,
       choose_explain(explain, i->name, "no: %s", why);
       continue;
     }
-    double cost = i->cost(l);
-    choose_explain(explain, i->name, "%.3g us%s", cost * 1e6,
-                   listed > 0 ? ", forced by the list of kernels" : "");
+    double cost = i->cost(l), within = choose_in_region(l, i);
+    const char *how = listed > 0 ? ", forced by the list of kernels" : "";
+    if (within < cost) {
+      choose_explain(explain, i->name, "%.3g us, %.3g us within a region%s", cost * 1e6,
+                     within * 1e6, how);
+    } else {
+      choose_explain(explain, i->name, "%.3g us%s", cost * 1e6, how);
+    }
     if (listed > 0 && !forced) best = NULL;
     if (forced && listed <= 0) continue;
     forced |= listed > 0;
-    if (!best || cost < *out_cost) {
+    double counted = within < cost ? within : cost;
+    if (!best || counted < least) {
       best = i;
+      least = counted;
       *out_cost = cost;
     }
   }

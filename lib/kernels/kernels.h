@@ -71,6 +71,10 @@ typedef struct halo_lowering {
   const char *reduce_why;         /* and why not */
   /* Where the plan chooses how to launch steps: what its implementations know of them. There is no fusion then. */
   const void *run;
+  const halo_target *target; /* that `cost` is to be for; NULL: the module's */
+  /* One work group of the device, whose launch is a step of a region; NULL: regions cannot hold what is lowered, or are no
+   * better than launches. */
+  const halo_target *region;
   /* results */
   /* Whether the operations of the body, each done once an element, say what the launches take. */
   bool counts_operations;
@@ -99,6 +103,9 @@ typedef struct halo_implementation {
   /* Whether the device and the installed libraries allow it for some fusion; otherwise *why says why not, in a few words.
    * NULL: any device does. `supports` is only called where this holds. */
   bool (*works_on)(const halo_caps *caps, const char **why);
+  /* Whether no region of a GPU can hold what it launches: the work items of a group have local memory or barriers in common, or
+   * a library or the host does it. */
+  bool in_groups;
 } halo_implementation;
 
 typedef struct halo_family {
@@ -122,7 +129,7 @@ halo_status halo_kernels_check_list(const halo_caps *caps, const char *list,
 halo_status halo_kernels_lower(halo_lowering *l, const char **out_chosen);
 
 /* The cheapest of implementations, up to a NULL name, of a family: of those that the list forces, if any can, and of none that
- * it leaves out. `explain` gets a line for each; NULL: none. HALO_INVALID_ARGUMENT as halo_kernels_lower. */
+ * it leaves out. One that a region can hold counts as what it takes there, if that is less: *out_cost is its own. `explain` gets a line for each; NULL: none. HALO_INVALID_ARGUMENT as halo_kernels_lower. */
 halo_status halo_kernels_choose(const halo_lowering *l, const char *family,
                                 const halo_implementation *implementations, halo_strbuf *explain,
                                 const halo_implementation **out_best, double *out_cost);
@@ -147,7 +154,7 @@ static inline const halo_instr *halo_lowering_root(const halo_lowering *l) {
 }
 /* Where the program is to run. */
 static inline const halo_target *halo_lowering_target(const halo_lowering *l) {
-  return &l->computation->module->target;
+  return l->target ? l->target : &l->computation->module->target;
 }
 /* Its prices. */
 static inline const halo_prices *halo_lowering_prices(const halo_lowering *l) {

@@ -164,8 +164,6 @@ typedef struct lower_total {
       exchanges; /* exchanges wait for other devices: they do not stay in loops */
 } lower_total;
 
-enum { LOWER_ROUNDS = 16 /* of a loop of unknown length, as a guess */ };
-
 static void lower_add_step(lower_total *sum, const halo_step *step, const halo_target *target);
 
 static lower_total lower_list_work(const halo_steps *steps, const halo_target *target) {
@@ -242,6 +240,7 @@ halo_status halo_plan_lower(halo_module *module, const halo_caps *caps, const ch
   int32_t *params = NULL;
   const int32_t *root = NULL;
   lower_arguments(&s, module, &params);
+  lower_begin_regions(&s, &module->target);
   halo_status status = lower_computation(&s, module->entry, params, &s.plan->steps, &root);
   if (status == HALO_OK) {
     lower_results(&s, module, root);

@@ -223,7 +223,8 @@ halo_status lower_compute(lower_state *s, halo_instr *instr, halo_steps *steps) 
                      .explain = &s->explain,
                      .prefix = "u@_",
                      .name = instr->name,
-                     .computation = body};
+                     .computation = body,
+                     .region = s->has_regions ? &s->one_group : NULL};
   halo_status status = lower_choose(s, &l);
   if (status == HALO_OK && l.host_call) {
     status = lower_host_call(s, instr, l.host_call, steps);

@@ -23,7 +23,9 @@ typedef struct lower_state {
   halo_pointer_map reads;   /* while -> which elements of its state are read behind it */
   halo_pointer_map ordered; /* instructions with control edges */
   int32_t clock;
-  int32_t *shares; /* of launches, by step, or NULL: see lower_bundle_shares */
+  int32_t *shares;       /* of launches, by step, or NULL: see lower_bundle_shares */
+  halo_target one_group; /* of the device, within a region: see lower_begin_regions */
+  bool has_regions;      /* which are worth having implementations that they can hold */
 } lower_state;
 
 enum { LOWER_NO_BUFFER = -1 };
@@ -63,6 +65,8 @@ void lower_copy(lower_state *s, halo_steps *steps, int32_t from, int32_t to, con
 static inline int64_t lower_saturated(double count) {
   return count < 9223372036854775807.0 ? (int64_t)count : INT64_MAX;
 }
+
+enum { LOWER_ROUNDS = 16 /* of a loop of unknown length, as a guess */ };
 
 /* Work items of a kernel or copy. */
 double lower_items(const halo_step *step);

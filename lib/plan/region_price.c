@@ -47,7 +47,7 @@ static region_price region_price_loop(const region_state *e, const halo_step *st
   region_price condition = region_price_list(e, &step->lists[0]);
   region_price price = region_price_list(e, &step->lists[1]);
   bool known = step->trips >= 0;
-  double rounds = known ? (double)step->trips : REGION_ROUNDS;
+  double rounds = known ? (double)step->trips : LOWER_ROUNDS;
   price.why = region_refuse_loop(e, &condition, &price, known);
   price.steps += condition.steps;
   price.loops++;

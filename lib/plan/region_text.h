@@ -34,7 +34,7 @@ typedef struct region_state {
 } region_state;
 
 /* More steps make long kernels, which take long to build: it is worth more where there are rounds. */
-enum { REGION_STEPS = 64, REGION_ROUNDS = 16 /* of a loop of unknown length, as a guess */ };
+enum { REGION_STEPS = 64 };
 
 /* ---- Prices of steps: region_price.c ---- */
 

@@ -152,7 +152,7 @@ static double region_gain_within(region_state *e, const halo_step *step) {
   if (e->forced || step->kind != HALO_STEP_WHILE) return 0;
   region_price round = region_price_list(e, &step->lists[1]);
   if (round.why || round.in_region < e->target->prices.region_long_round) return 0;
-  double rounds = step->trips >= 0 ? (double)step->trips : REGION_ROUNDS;
+  double rounds = step->trips >= 0 ? (double)step->trips : LOWER_ROUNDS;
   region_cut *cuts = region_cut_list(e, &step->lists[1]);
   double gain = cuts[step->lists[1].count].gain;
   halo_free(cuts);
@@ -209,6 +209,7 @@ static halo_step region_launch(const region_state *e, const region_kernel *kerne
                      .args = kernel->args,
                      .arg_count = kernel->arg_count,
                      .grid = halo_grid_line((int64_t)e->group, e->group),
+                     .operations = -1,
                      .trips = -1};
 }
 
@@ -338,20 +339,39 @@ static int32_t region_most_buffers(const halo_caps *caps, const halo_target *tar
   return room < most ? (int32_t)room : most;
 }
 
+/* Whether the list of kernels leaves regions out: -1; wants them wherever they can be: 1. */
+static int region_listed(const lower_state *s) {
+  int kernel = halo_kernels_listed(s->kernels, "region", "kernel");
+  int steps = halo_kernels_listed(s->kernels, "region", "steps");
+  if (kernel < 0 || steps > 0) return -1;
+  return kernel > 0 || steps < 0;
+}
+
+/* Work items of the one group. */
+static size_t region_group(const lower_state *s) {
+  size_t group = s->caps->is_cpu ? 1 : halo_kernel_local_size(s->caps, REGION_GROUP);
+  size_t most = s->limits ? s->limits->regions : 0;
+  while (most && group > most) group /= 2;
+  return group;
+}
+
+void lower_begin_regions(lower_state *s, const halo_target *target) {
+  double group = (double)region_group(s);
+  s->has_regions = !s->caps->is_cpu && region_listed(s) >= 0;
+  s->one_group = *target;
+  s->one_group.prices.launch = target->prices.region_step;
+  s->one_group.prices.rate = 1 / halo_target_operations(target, 1, group);
+  s->one_group.prices.bandwidth = 1 / halo_target_bytes(target, 1, group);
+}
+
 halo_status lower_regions(lower_state *s, const halo_target *target) {
   halo_plan *plan = s->plan;
   uint64_t longest;
   HALO_TRY(halo_config_number(HALO_CONFIG_REGION_TIME, 50000, &longest));
-  int kernel = halo_kernels_listed(s->kernels, "region", "kernel");
-  int steps = halo_kernels_listed(s->kernels, "region", "steps");
-  if (kernel < 0 || steps > 0) return HALO_OK;
-  region_state e = {.s = s,
-                    .target = target,
-                    .forced = kernel > 0 || steps < 0,
-                    .longest = (double)longest * 1e-6};
-  e.group = s->caps->is_cpu ? 1 : halo_kernel_local_size(s->caps, REGION_GROUP);
-  size_t most = s->limits ? s->limits->regions : 0;
-  while (most && e.group > most) e.group /= 2;
+  if (region_listed(s) < 0) return HALO_OK;
+  region_state e = {
+      .s = s, .target = target, .forced = region_listed(s) > 0, .longest = (double)longest * 1e-6};
+  e.group = region_group(s);
   e.cores = s->caps->compute_units > 1 ? s->caps->compute_units : 1;
   e.most_buffers = region_most_buffers(s->caps, target);
   e.unit_is_plain = lower_plain_units(s);

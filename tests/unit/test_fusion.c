@@ -678,13 +678,13 @@ static const struct {
   int gpu;
 } programs[] = {
     {"golden/modules/transformer.hlo", 7},
-    {"golden/modules/transformer_grad.hlo", 21},
+    {"golden/modules/transformer_grad.hlo", 9},
     {"golden/modules/lstm.hlo", 1},
     {"golden/modules/adam.hlo", 3},
     {"golden/modules/mlp_step.hlo", 1},
     {"golden/modules/rk4.hlo", 1},
-    {"../examples/digits/dense/train_step.hlo", 14},
-    {"../examples/digits/conv/train_step.hlo", 36},
+    {"../examples/digits/dense/train_step.hlo", 16},
+    {"../examples/digits/conv/train_step.hlo", 40},
 };
 
 START_TEST(real_programs) {

@@ -578,7 +578,7 @@ START_TEST(regions_and_bundles_compete) {
       {GOLDEN_DIR "/swap_loop.hlo", "-region:steps", "steps      excluded by", "-> region:steps"},
       {GOLDEN_DIR "/swap_loop.hlo", "-region:kernel", "", "-> region:"},
       {GOLDEN_DIR "/swap_loop.hlo", "region:steps", "", "-> region:"},
-      {GOLDEN_DIR "/region.hlo", "-region:steps", "kernel     no", NULL},
+      {GOLDEN_DIR "/region.hlo", "-region:steps,reduce:row", "kernel     no", NULL},
       {GOLDEN_DIR "/dead_counter.hlo", NULL, "-> region:steps", "-> region:kernel"},
       {GOLDEN_DIR "/bundle.hlo", "region:steps", "-> bundle:kernel", "-> bundle:steps"},
       {GOLDEN_DIR "/bundle.hlo", "region:steps,bundle:steps", "loop", "-> bundle:"},

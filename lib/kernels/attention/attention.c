@@ -253,7 +253,7 @@ static double attention_loop_cost(const halo_lowering *l) {
 static const halo_implementation attention_implementations[] = {
     {"item", halo_loop_supports, attention_item_cost, attention_item_lower},
     {"group", attention_group_supports, attention_group_cost, attention_group_lower,
-     .works_on = attention_group_works_on},
+     .works_on = attention_group_works_on, .in_groups = true},
     {"loop", halo_loop_supports, attention_loop_cost, halo_loop_lower},
     {0}};
 const halo_family halo_family_attention = {"attention", HALO_OPCODE_COUNT,

@@ -171,8 +171,8 @@ static const halo_implementation conv_implementations[] = {
      .works_on = halo_kernels_on_cpus},
     {"depthwise", halo_conv_depthwise_supports, halo_conv_depthwise_cost, halo_conv_depthwise_lower,
      .works_on = halo_kernels_on_cpus},
-    {"tile", conv_tile_supports, conv_tile_cost, conv_tile_lower,
-     .works_on = halo_kernels_on_tiles},
+    {"tile", conv_tile_supports, conv_tile_cost, conv_tile_lower, .works_on = halo_kernels_on_tiles,
+     .in_groups = true},
     {"loop", halo_loop_supports, conv_loop_cost, halo_loop_lower},
     {0}};
 const halo_family halo_family_conv = {"conv", HALO_OP_CONVOLUTION, conv_implementations};

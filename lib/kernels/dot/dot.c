@@ -638,9 +638,10 @@ static halo_status dot_clblast_lower(halo_lowering *l) {
 static const halo_implementation dot_implementations[] = {
     {"panels", dot_panels_supports, dot_panels_cost, dot_panels_lower,
      .works_on = halo_kernels_on_cpus},
-    {"tile", dot_tile_supports, dot_tile_cost, dot_tile_lower, .works_on = halo_kernels_on_tiles},
+    {"tile", dot_tile_supports, dot_tile_cost, dot_tile_lower, .works_on = halo_kernels_on_tiles,
+     .in_groups = true},
     {"clblast", dot_clblast_supports, dot_clblast_cost, dot_clblast_lower,
-     .works_on = dot_clblast_works_on},
+     .works_on = dot_clblast_works_on, .in_groups = true},
     {"loop", halo_loop_supports, dot_loop_cost, halo_loop_lower},
     {0}};
 const halo_family halo_family_dot = {"dot", HALO_OP_DOT, dot_implementations};

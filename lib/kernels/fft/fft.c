@@ -218,5 +218,6 @@ static double fft_stockham_cost(const halo_lowering *l) {
 }
 
 static const halo_implementation fft_implementations[] = {
-    {"stockham", halo_loop_supports, fft_stockham_cost, fft_stockham_lower}, {0}};
+    {"stockham", halo_loop_supports, fft_stockham_cost, fft_stockham_lower, .in_groups = true},
+    {0}};
 const halo_family halo_family_fft = {"fft", HALO_OP_FFT, fft_implementations};

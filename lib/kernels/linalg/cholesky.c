@@ -177,7 +177,8 @@ static halo_status cholesky_panels_lower(halo_lowering *l) {
 }
 
 static const halo_implementation cholesky_implementations[] = {
-    {"group", cholesky_group_supports, cholesky_group_cost, cholesky_group_lower},
+    {"group", cholesky_group_supports, cholesky_group_cost, cholesky_group_lower,
+     .in_groups = true},
     {"panels", halo_loop_supports, cholesky_panels_cost, cholesky_panels_lower},
     {0}};
 const halo_family halo_family_cholesky = {"cholesky", HALO_OP_CHOLESKY, cholesky_implementations};

@@ -151,8 +151,8 @@ static const halo_implementation lapack_implementations[] = {
     {"lines", lapack_lines_supports, lapack_lines_cost, lapack_lines_lower,
      .works_on = halo_kernels_on_cpus},
     {"item", lapack_item_supports, lapack_item_cost, lapack_item_lower},
-    {"group", lapack_group_supports, lapack_group_cost, lapack_group_lower},
+    {"group", lapack_group_supports, lapack_group_cost, lapack_group_lower, .in_groups = true},
     {"host", lapack_host_supports, lapack_host_cost, lapack_host_lower,
-     .works_on = lapack_host_works_on},
+     .works_on = lapack_host_works_on, .in_groups = true},
     {0}};
 const halo_family halo_family_lapack = {"lapack", HALO_OP_CUSTOM_CALL, lapack_implementations};

@@ -192,7 +192,7 @@ enum { FORM_TURN, FORM_OF_ALL_CODE };
 /* Of forms that are as dear the first is taken. */
 static const halo_implementation form_implementations[] = {
     [FORM_TURN] = {"turn", halo_turn_supports, halo_turn_cost, halo_turn_lower, HALO_COUNTS_ALWAYS,
-                   halo_turn_works_on},
+                   halo_turn_works_on, .in_groups = true},
     [FORM_OF_ALL_CODE] = {"short", form_short_supports, form_short_cost, form_short_lower,
                           HALO_COUNTS_ALWAYS, halo_kernels_on_cpus},
     {"spans", form_spans_supports, form_spans_cost, form_spans_lower, HALO_COUNTS_ALWAYS,

@@ -23,6 +23,12 @@ static const reduce_limits reduce_cpu_rows = {64, 32768, 4, 4 << 20},
 
 static int64_t reduce_divide_up(int64_t x, int64_t by) { return (x + by - 1) / by; }
 
+int64_t halo_reduce_pieces(int64_t elements, int64_t results) {
+  int64_t pieces = elements / reduce_gpu.least;
+  if (pieces > reduce_gpu.pieces) pieces = reduce_gpu.pieces;
+  return pieces > results ? pieces : results;
+}
+
 int64_t halo_reduce_cost_each(const halo_lowering *l, int64_t count) {
   int64_t cost = 0;
   for (int32_t i = 0; i < l->computation->instrs.count; i++) {
@@ -202,7 +208,8 @@ halo_reduce_cut halo_reduce_cut_of(const halo_reduce_text *t, int64_t outer, int
     uint64_t most = caps->local_memory / (uint64_t)reduce_bytes(t);
     if (most > caps->max_work_group) most = caps->max_work_group;
     if (most > caps->max_items[0]) most = caps->max_items[0];
-    while (!cut.columns && cut.local < 256 && cut.local < n && 2 * (uint64_t)cut.local <= most) {
+    while (!cut.columns && cut.local < REDUCE_GROUP && cut.local < n &&
+           2 * (uint64_t)cut.local <= most) {
       cut.local *= 2;
     }
     parallel = cut.columns ? outer * inner / 256 + 1 : outer;

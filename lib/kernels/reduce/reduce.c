@@ -33,13 +33,20 @@ static double reduce_cost_behind(const halo_lowering *l, const halo_reduce_view 
 }
 
 /* Elements that are combined, many at a time, and what follows, which a CPU does one at a time. */
-static double reduce_cost(const halo_lowering *l) {
+static double reduce_cost(const halo_lowering *l, double group) {
   const halo_reduce_view *v = l->reduce;
-  double combined = (double)v->hero_count * (double)(v->outer * v->n * v->inner);
+  int64_t results = v->outer * v->inner, elements = results * v->n;
+  double combined = (double)v->hero_count * (double)elements;
   const halo_prices *p = halo_lowering_prices(l);
   double behind = reduce_cost_behind(l, v) * p->reduce_behind;
-  return halo_lowering_seconds(l, p->reduce_element * combined + behind, combined);
+  double items = group * (double)halo_reduce_pieces(elements, results);
+  return halo_lowering_seconds(l, p->reduce_element * combined + behind, items);
 }
+
+/* A row is a work group's, a column a work item's. */
+static double reduce_row_cost(const halo_lowering *l) { return reduce_cost(l, REDUCE_GROUP); }
+
+static double reduce_column_cost(const halo_lowering *l) { return reduce_cost(l, 1); }
 
 /* Element by element every result costs its whole inner loop, with no help from neighbours, but where that is
  * written out. */
@@ -438,8 +445,9 @@ static halo_status reduce_lower(halo_lowering *l) {
 }
 
 static const halo_implementation reduce_implementations[] = {
-    {"row", reduce_row_supports, reduce_cost, reduce_lower, HALO_COUNTS_ON_CPUS},
-    {"column", reduce_column_supports, reduce_cost, reduce_lower, HALO_COUNTS_ON_CPUS},
+    {"row", reduce_row_supports, reduce_row_cost, reduce_lower, HALO_COUNTS_ON_CPUS,
+     .in_groups = true},
+    {"column", reduce_column_supports, reduce_column_cost, reduce_lower, HALO_COUNTS_ON_CPUS},
     {"loop", halo_loop_supports, reduce_loop_cost, halo_loop_lower},
     {0}};
 const halo_family halo_family_reduce = {"reduce", HALO_OP_REDUCE, reduce_implementations};

@@ -184,7 +184,7 @@ static double rows_loop_cost(const halo_lowering *l) {
 static const halo_implementation rows_implementations[] = {
     {"few", rows_few_supports, rows_few_cost, rows_few_lower, HALO_COUNTS_ON_CPUS},
     {"item", halo_loop_supports, rows_item_cost, rows_item_lower, HALO_COUNTS_ON_CPUS},
-    {"group", rows_group_supports, rows_group_cost, rows_group_lower},
+    {"group", rows_group_supports, rows_group_cost, rows_group_lower, .in_groups = true},
     {"loop", rows_loop_supports, rows_loop_cost, halo_loop_lower},
     {0}};
 const halo_family halo_family_rows = {"rows", HALO_OPCODE_COUNT, rows_implementations};

@@ -4,6 +4,8 @@
 #include "kernels/families.h"
 #include "kernels/sort/records.h"
 
+#include <math.h>
+
 extern const char halo_cl_sort[], halo_cl_sort_radix[];
 
 static int64_t sort_ceil(int64_t a, int64_t b) { return (a + b - 1) / b; }
@@ -206,13 +208,20 @@ halo_status halo_sort_merge_lower(halo_lowering *l) {
   return HALO_OK;
 }
 
+/* Bytes of all records, read and written so many times. */
+static double sort_moved(const halo_sort_records *r, double times) {
+  return 2 * times * (double)(r->rows * r->n * r->bytes);
+}
+
 /* Seconds: a level of merging costs an element about twenty simple operations. */
 double halo_sort_merge_cost(const halo_lowering *l) {
   halo_sort_records r = halo_sort_describe(l, false);
   double elements = (double)(r.rows * r.n), levels = r.place_bits > 3 ? r.place_bits : 3;
   const halo_prices *p = halo_lowering_prices(l);
-  return (1 + sort_merges(&r)) * p->launch +
-         halo_lowering_operations(l, p->sort_merge * levels * elements, elements);
+  double launches = 1 + sort_merges(&r), moved = sort_moved(&r, launches);
+  double work = halo_lowering_operations(l, p->sort_merge * levels * elements, elements);
+  double moving = halo_target_bytes(halo_lowering_target(l), moved, elements);
+  return launches * p->launch + fmax(work, moving);
 }
 
 /* ---- Digit by digit ---- */
@@ -379,7 +388,10 @@ double halo_sort_radix_seconds(const halo_lowering *l, const halo_sort_records *
   double counts = (double)(cut.pieces << cut.digit_bits), rows = (double)r->rows;
   double items = rows * (double)(cut.pieces * cut.local);
   double row = p->sort_radix * (double)r->n + p->sort_radix_count * counts;
-  return cut.digits * (3 * p->launch + halo_lowering_operations(l, rows * row, items));
+  double work = halo_lowering_operations(l, rows * row, items);
+  /* The second launch of a digit moves its counts alone. */
+  double moving = halo_target_bytes(halo_lowering_target(l), sort_moved(r, 1.5), items);
+  return cut.digits * (3 * p->launch + fmax(work, moving));
 }
 
 /* Seconds: of a digit, an element costs about sixteen simple operations, a count eight. */
@@ -389,7 +401,8 @@ double halo_sort_radix_cost(const halo_lowering *l) {
 }
 
 static const halo_implementation sort_implementations[] = {
-    {"radix", halo_sort_radix_supports, halo_sort_radix_cost, halo_sort_radix_lower},
-    {"merge", halo_loop_supports, halo_sort_merge_cost, halo_sort_merge_lower},
+    {"radix", halo_sort_radix_supports, halo_sort_radix_cost, halo_sort_radix_lower,
+     .in_groups = true},
+    {"merge", halo_loop_supports, halo_sort_merge_cost, halo_sort_merge_lower, .in_groups = true},
     {0}};
 const halo_family halo_family_sort = {"sort", HALO_OP_SORT, sort_implementations};

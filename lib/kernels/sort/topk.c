@@ -122,8 +122,9 @@ static double topk_select_cost(const halo_lowering *l) {
 }
 
 static const halo_implementation topk_implementations[] = {
-    {"select", topk_select_supports, topk_select_cost, topk_select_lower},
-    {"radix", halo_sort_radix_supports, halo_sort_radix_cost, halo_sort_radix_lower},
-    {"merge", topk_sort_supports, halo_sort_merge_cost, halo_sort_merge_lower},
+    {"select", topk_select_supports, topk_select_cost, topk_select_lower, .in_groups = true},
+    {"radix", halo_sort_radix_supports, halo_sort_radix_cost, halo_sort_radix_lower,
+     .in_groups = true},
+    {"merge", topk_sort_supports, halo_sort_merge_cost, halo_sort_merge_lower, .in_groups = true},
     {0}};
 const halo_family halo_family_topk = {"topk", HALO_OP_TOPK, topk_implementations};

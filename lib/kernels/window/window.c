@@ -257,7 +257,7 @@ static halo_status window_lanes_lower(halo_lowering *l) {
 }
 
 static const halo_implementation window_implementations[] = {
-    {"scan", halo_scan_supports, halo_scan_cost, halo_scan_lower},
+    {"scan", halo_scan_supports, halo_scan_cost, halo_scan_lower, .in_groups = true},
     {"lanes", window_lanes_supports, window_lanes_cost, window_lanes_lower,
      .works_on = halo_kernels_on_cpus},
     {"loop", halo_loop_supports, window_loop_cost, halo_loop_lower},
