@@ -277,10 +277,13 @@ static bool memory_is_watched(const halo_cl_device *device) {
   return strcmp(device->caps.platform, "Oclgrind") == 0;
 }
 
-/* The best cached block of the class that holds `size`; the lock is held. */
-static halo_cl_block *memory_reuse(halo_cl_memory *memory, size_t size, size_t capacity) {
+/* A cached block of the class that holds `size`; the lock is held. Programs that use no more than `size` are not built for blocks
+ * that are large. */
+static halo_cl_block *memory_reuse(const halo_cl_device *device, size_t size, size_t capacity) {
+  halo_cl_memory *memory = device->memory;
+  bool large = halo_cl_is_large(device, size);
   for (halo_cl_block *b = memory->bins[memory_bin(capacity)]; b; b = b->bin_next) {
-    if (b->capacity < size) continue;
+    if (b->capacity < size || halo_cl_is_large(device, b->capacity) != large) continue;
     memory_cache_remove(memory, b);
     return b;
   }
@@ -396,11 +399,12 @@ static halo_status memory_reserve(halo_cl_device *device, size_t size, const cha
   size_t least = size ? size : 1;
   bool watched = memory_is_watched(device);
   *capacity = memory_round(size);
-  if (*capacity > device->caps.max_allocation || watched) *capacity = least;
+  bool becomes_large = halo_cl_is_large(device, *capacity) && !halo_cl_is_large(device, size);
+  if (*capacity > device->caps.max_allocation || watched || becomes_large) *capacity = least;
   pthread_mutex_lock(&memory->lock);
   memory_sweep(memory);
   stats->allocations++;
-  *block = too_large || watched ? NULL : memory_reuse(memory, size, *capacity);
+  *block = too_large || watched ? NULL : memory_reuse(device, size, *capacity);
   if (*block) {
     stats->reused++;
     stats->live += (*block)->capacity;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* tests/unit/test_vendors.c: programs on a driver that has another vendor's limits. */
+#include "client/executable.h"
 #include "run_test.h"
 #include "suite.h"
 #include "vendor_limits.h"
@@ -153,6 +154,31 @@ START_TEST(intel) {
   ck_ok(memory_run());
   ck_assert_int_eq(vendor_with_flag, 0);
   ck_assert_int_eq(vendor_with_option, 0);
+}
+END_TEST
+
+/* A program of less is not built with the option: it gets no block that has the flag, used or new. */
+START_TEST(intel_reuse) {
+  set_up();
+  vendor_name = "Intel(R) Corporation";
+  vendor_allocation = 17 << 20;
+  vendor_enforces = vendor_is_intel = CL_TRUE;
+  vendor_option = "-cl-intel-greater-than-4GB-buffer-required";
+  halo_client *client = run_client(NULL);
+  halo_cl_device *device = client->devices[0].cl;
+  halo_cl_block *block;
+  /* Rounded up, all three are of one class. */
+  ck_ok(halo_cl_alloc(device, (17 << 20) + 1000, "more", &block));
+  halo_cl_free(block);
+  ck_assert_int_eq(vendor_with_flag, 1);
+  ck_ok(halo_cl_alloc(device, (17 << 20) - 1000, "less", &block));
+  ck_assert(!halo_cl_is_large(device, block->capacity));
+  halo_cl_free(block);
+  ck_ok(halo_cl_alloc(device, (17 << 20) + 500, "more again", &block));
+  ck_assert(halo_cl_is_large(device, block->capacity));
+  halo_cl_free(block);
+  ck_assert_int_eq(vendor_with_flag, 1);
+  halo_client_release(client);
 }
 END_TEST
 
@@ -330,6 +356,7 @@ static Suite *vendor_suite(void) {
   tcase_add_test(memory, more_than_stated);
   tcase_add_test(memory, no_more_than_stated);
   tcase_add_test(memory, intel);
+  tcase_add_test(memory, intel_reuse);
   tcase_add_test(memory, lazy);
   suite_add_tcase(suite, memory);
   TCase *compilers = tcase_create("compilers");
