@@ -122,6 +122,7 @@ static halo_status event_check(cl_event handle, const char *work) {
   HALO_TRY(halo_cl_check(
       halo_cl.clGetEventInfo(handle, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof state, &state, NULL),
       "clGetEventInfo"));
+  if (state >= CL_COMPLETE) return HALO_OK;
   char what[sizeof((halo_cl_event *)0)->work + 64];
   snprintf(what, sizeof what, "a command on the device%s%s", *work ? ", of " : "", work);
   halo_status status = halo_cl_check(state, what);
