@@ -102,7 +102,10 @@ static cl_int kernel_enqueue(halo_run *run, const halo_step *step, const kernel_
  * last one. */
 static cl_int kernel_enqueue_parts(halo_run *run, const halo_step *step, const kernel_state *state,
                                    cl_event *event) {
-  const uint64_t *most = run->program->device->caps.max_groups;
+  uint64_t most[3] = {0};
+  for (uint32_t d = 0; d < step->grid.dims; d++) {
+    most[d] = halo_caps_most_groups(&run->program->device->caps, d, state->local[d]);
+  }
   halo_grid_part next = {0};
   bool more = halo_grid_next(&step->grid, state->local, most, &next);
   cl_int code = CL_SUCCESS;
@@ -126,7 +129,11 @@ static halo_status kernel_start(halo_run *run, const halo_step *step, void *data
   state->was_launched = true;
   HALO_TRY(halo_cl_check(kernel_enqueue_parts(run, step, state, event), step->label));
   if (compiles) kernel_watch(device, storage);
-  if (waits) HALO_TRY(halo_fail_in(halo_cl_await(storage), "kernel %s", step->label));
+  halo_status status = waits ? halo_cl_await(storage) : HALO_OK;
+  if (status != HALO_OK) {
+    halo_cl.clReleaseEvent(storage);
+    return halo_fail_in(status, "kernel %s", step->label);
+  }
   halo_run_queued(run, step, &storage);
   return HALO_OK;
 }

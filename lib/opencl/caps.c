@@ -62,6 +62,7 @@ static const struct caps_field {
     CAPS_FIELD(CAPS_U64, max_work_group),
     CAPS_FIELD(CAPS_ITEMS, max_items),
     CAPS_FIELD(CAPS_ITEMS, max_groups),
+    CAPS_FIELD(CAPS_U64, max_launch),
     CAPS_FIELD(CAPS_U64, local_memory),
     CAPS_FIELD(CAPS_U64, global_memory),
     CAPS_FIELD(CAPS_U64, max_allocation),
@@ -93,6 +94,12 @@ int64_t halo_caps_private_bytes(const halo_caps *caps) {
   uint64_t unit = strstr(caps->vendor, "Intel") ? INTEL_UNIT : UNIT;
   uint64_t bytes = caps->global_memory / PART / (caps->compute_units * unit);
   return bytes < LEAST ? LEAST : (int64_t)bytes;
+}
+
+uint64_t halo_caps_most_groups(const halo_caps *caps, uint32_t d, size_t local) {
+  uint64_t groups = caps->max_groups[d], all = caps->max_launch / local;
+  if (!caps->max_launch || (groups && groups <= all)) return groups;
+  return all ? all : 1;
 }
 
 static const halo_caps caps_plain = {

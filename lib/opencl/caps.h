@@ -48,6 +48,7 @@ typedef struct halo_caps {
   uint64_t max_work_group;
   uint64_t max_items[3];   /* work items of a group along each axis */
   uint64_t max_groups[3];  /* work groups of a launch along each axis; 0: any number */
+  uint64_t max_launch;     /* work items of a launch along each axis; 0: any number */
   uint64_t local_memory;   /* bytes a work group */
   uint64_t global_memory;  /* bytes */
   uint64_t max_allocation; /* bytes in one block */
@@ -67,6 +68,9 @@ bool halo_caps_flushes(const halo_caps *caps);
 /* Bytes of private memory that a work item should take at most: drivers of GPUs reserve it for all work items that the device
  * holds at once, and those take 1/64 of its memory then. At least 2 KiB. */
 int64_t halo_caps_private_bytes(const halo_caps *caps);
+
+/* Work groups of `local` work items along axis `d` that a launch may have at most; 0: any number. */
+uint64_t halo_caps_most_groups(const halo_caps *caps, uint32_t d, size_t local);
 
 /* Reads `key = value` lines: the field names above but is_cpu, is_gpu and is_null; texts without
  * quotes, booleans true or false, whole numbers (sizes may end in K, M or G, powers of 1024),

@@ -182,9 +182,7 @@ static void select_groups(halo_caps *caps) {
   static const uint64_t nvidia[3] = {INT32_MAX, 65535, 65535};
   if (strstr(caps->vendor, "NVIDIA")) memcpy(caps->max_groups, nvidia, sizeof nvidia);
   bool amd = strstr(caps->vendor, "AMD") || strstr(caps->vendor, "Advanced Micro");
-  for (int d = 0; d < 3 && amd && caps->is_gpu; d++) {
-    caps->max_groups[d] = UINT32_MAX / caps->max_work_group;
-  }
+  if (amd && caps->is_gpu) caps->max_launch = UINT32_MAX;
 }
 
 static void select_describe(cl_platform_id platform, cl_device_id id, halo_cl_listing *out) {

@@ -35,8 +35,9 @@ static halo_status limits_check_grid(const halo_step *step, const halo_caps *cap
     return limits_refuse(step, caps, "work items in a group", group, caps->max_work_group);
   }
   uint64_t across = grid->global[0] / grid->local[0];
-  if (!grid->any_x && caps->max_groups[0] && across > caps->max_groups[0]) {
-    return limits_refuse(step, caps, "work groups along x", across, caps->max_groups[0]);
+  uint64_t most = halo_caps_most_groups(caps, 0, grid->local[0]);
+  if (!grid->any_x && most && across > most) {
+    return limits_refuse(step, caps, "work groups along x", across, most);
   }
   return HALO_OK;
 }

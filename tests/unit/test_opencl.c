@@ -171,6 +171,20 @@ START_TEST(caps_samples) {
 }
 END_TEST
 
+/* A launch may have so many groups and so many work items along an axis: the smaller of both counts. */
+START_TEST(caps_groups) {
+  halo_caps caps = {.max_groups = {0, 100, 1000}};
+  ck_assert_uint_eq(halo_caps_most_groups(&caps, 0, 64), 0);
+  ck_assert_uint_eq(halo_caps_most_groups(&caps, 1, 64), 100);
+  caps.max_launch = UINT32_MAX;
+  ck_assert_uint_eq(halo_caps_most_groups(&caps, 0, 64), 67108863);
+  ck_assert_uint_eq(halo_caps_most_groups(&caps, 0, 256), 16777215);
+  caps.max_launch = 25600;
+  ck_assert_uint_eq(halo_caps_most_groups(&caps, 1, 64), 100);
+  ck_assert_uint_eq(halo_caps_most_groups(&caps, 2, 64), 400);
+}
+END_TEST
+
 /* What all work items that a device holds at once have of their own is a small part of its memory. */
 START_TEST(caps_private) {
   halo_caps caps = {
@@ -651,6 +665,7 @@ int main(void) {
   tcase_add_test(plain, config_cache_dir);
   tcase_add_test(plain, config_shared_cache);
   tcase_add_test(plain, caps_samples);
+  tcase_add_test(plain, caps_groups);
   tcase_add_test(plain, caps_private);
   tcase_add_loop_test(plain, caps_errors, 0, sizeof caps_faults / sizeof caps_faults[0]);
   tcase_add_test(plain, caps_unreadable);

@@ -82,7 +82,10 @@ END_TEST
 START_TEST(refused) {
   char path[] = "/tmp/halo-caps.XXXXXX", device[64];
   FILE *file = fdopen(mkstemp(path), "w");
-  fputs("name = narrow\nmax_groups = 4 4 4\nmax_work_group = 256\nlocal_memory = 32K\n", file);
+  /* By the number of groups, and by that of their work items. */
+  fputs(_i ? "name = narrow\nmax_launch = 1024\nmax_work_group = 256\nlocal_memory = 32K\n"
+           : "name = narrow\nmax_groups = 4 4 4\nmax_work_group = 256\nlocal_memory = 32K\n",
+        file);
   fclose(file);
   snprintf(device, sizeof device, "null:%s", path);
   halo_client *client = run_client(device);
@@ -111,7 +114,7 @@ int main(void) {
   TCase *tests = tcase_create("programs");
   tcase_set_timeout(tests, 280);
   tcase_add_loop_test(tests, programs, 0, DEVICE_COUNT);
-  tcase_add_test(tests, refused);
+  tcase_add_loop_test(tests, refused, 0, 2);
   suite_add_tcase(suite, tests);
   return suite_run(suite);
 }
