@@ -28,12 +28,12 @@ const halo_prices halo_prices_gpu = {
 };
 
 halo_prices halo_prices_of_gpu(const halo_prices_gpu_facts *facts) {
-  const double usual_clock = 1.5e9, stacked = 39e9;
+  const double least_clock = 1e8, usual_clock = 1.5e9, stacked = 39e9;
   /* A work item waits for most results of its own: one simple operation takes some cycles. */
   const double bytes_an_operation = 0.05, cycles_an_operation = 8;
   halo_prices prices = halo_prices_gpu;
   if (facts->units <= 0 || facts->lanes <= 0) return prices;
-  double clock = facts->clock_hz > 0 ? facts->clock_hz : usual_clock;
+  double clock = facts->clock_hz >= least_clock ? facts->clock_hz : usual_clock;
   prices.rate = facts->units * facts->lanes * clock;
   prices.item_rate = clock / cycles_an_operation;
   prices.bandwidth = bytes_an_operation * prices.rate * (facts->memory_bytes >= stacked ? 2 : 1);

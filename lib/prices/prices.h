@@ -51,7 +51,7 @@ extern const halo_prices halo_prices_cpu, halo_prices_gpu;
 typedef struct halo_prices_gpu_facts {
   double units;        /* CL_DEVICE_MAX_COMPUTE_UNITS */
   double lanes;        /* f32 operations that a unit begins in a cycle */
-  double clock_hz;     /* 0: unknown */
+  double clock_hz;     /* below 100 MHz, as of drivers that say 0 or 1: unknown */
   double memory_bytes; /* CL_DEVICE_GLOBAL_MEM_SIZE */
 } halo_prices_gpu_facts;
 

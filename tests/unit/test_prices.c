@@ -97,6 +97,11 @@ START_TEST(gpus_have_defaults_of_their_own) {
   halo_prices_gpu_facts unknown = {0};
   halo_prices p = halo_prices_of_gpu(&unknown);
   ck_assert(memcmp(&p, &halo_prices_gpu, sizeof p) == 0);
+  /* A driver that does not know the clock may say 1 MHz. */
+  halo_prices_gpu_facts no_clock = {4, 32, 1e6, 8e9}, usual = {4, 32, 1.5e9, 8e9};
+  p = halo_prices_of_gpu(&no_clock);
+  halo_prices q = halo_prices_of_gpu(&usual);
+  ck_assert(p.rate == q.rate && p.item_rate == q.item_rate && p.bandwidth == q.bandwidth);
 }
 END_TEST
 
