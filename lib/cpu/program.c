@@ -263,10 +263,8 @@ static bool program_compile(cl_program program, const char *options, halo_strbuf
   uint32_t *count = &program->kernel_count;
   _Atomic(float) each = 1e7f; /* nanoseconds: always worth a thread */
   if (!job.by_library) {
-    HALO_LOG(HALO_LOG_INFO,
-             "device: there is no libLLVM of version %d or newer: %s makes machine code, which "
-             "takes longer",
-             cpu_clang_version(), cpu_clang_name());
+    HALO_LOG(HALO_LOG_INFO, "device: %s makes machine code, which takes longer than by libLLVM",
+             cpu_clang_name());
   }
   bool good = cpu_front_compile(program->source, options, !job.by_library, &code, &job.size, log);
   if (good && job.by_library) {
