@@ -206,6 +206,7 @@ halo_status halo_executable_fit(halo_executable *e, halo_executable_make *make, 
     HALO_LOG(HALO_LOG_INFO, "compile: kernels are made once more, for smaller groups: %s",
              halo_error_message());
     halo_executable_unload(e);
+    limits.again = true;
   }
   halo_plan_limits_deinit(&limits);
   return status;

@@ -231,7 +231,7 @@ static halo_status serialize_load(void *user, halo_plan_limits *limits) {
   HALO_TRY(halo_module_check_bounds(e->module));
   e->module->target = halo_target_of_device(home);
   /* What lowering leaves in a module is of one plan. */
-  bool again = limits->units.count || limits->regions;
+  bool again = limits->again;
   halo_module *module = again ? halo_module_clone(e->module) : e->module;
   halo_status status = halo_plan_lower(module, &home->cl->caps, e->kernels, limits, &e->plan);
   if (again) halo_module_release(module);

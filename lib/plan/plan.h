@@ -138,6 +138,7 @@ typedef struct halo_plan_limits {
   HALO_VEC(halo_plan_limit) units;
   size_t regions; /* work items of a group of regions; 0: any number */
   bool grew;      /* halo_plan_limits_add sets it */
+  bool again;     /* a plan was made before */
 } halo_plan_limits;
 
 /* How bytes move between the devices that run a program, which are numbered replica by replica. A group is
