@@ -40,14 +40,22 @@ static bool target_read(halo_cl_device *device, halo_device_prices *kept) {
   return read;
 }
 
-/* f32 operations that a compute unit begins in a cycle. What drivers call a unit differs by vendor. */
+/* f32 operations that a compute unit begins in a cycle. What drivers call a unit differs by vendor: NVIDIA's
+ * multiprocessors, AMD's compute units (pairs of them where wavefronts have 32 items), Intel's vector engines, and cores. */
 static double target_lanes(const halo_caps *caps) {
-  enum { NVIDIA = 128, AMD_WAVE64 = 64, AMD_WAVE32 = 128, INTEL = 8, WAVE64 = 64 };
-  if (strstr(caps->vendor, "NVIDIA")) return NVIDIA;
-  if (strstr(caps->vendor, "Advanced Micro Devices")) {
-    return caps->simd_width >= WAVE64 ? AMD_WAVE64 : AMD_WAVE32;
+  enum { WAVE64 = 64 };
+  static const struct {
+    const char *vendor;
+    double lanes, wide; /* with wavefronts of fewer than 64 work items, and of 64 and more */
+  } vendors[] = {{"NVIDIA", 128, 128},  {"Advanced Micro Devices", 128, 64},
+                 {"AMD", 128, 64},      {"Intel", 8, 8},
+                 {"Apple", 128, 128},   {"ARM", 32, 32},
+                 {"QUALCOMM", 256, 256}};
+  for (size_t i = 0; i < sizeof vendors / sizeof *vendors; i++) {
+    if (!strstr(caps->vendor, vendors[i].vendor)) continue;
+    return caps->simd_width >= WAVE64 ? vendors[i].wide : vendors[i].lanes;
   }
-  return strstr(caps->vendor, "Intel") ? INTEL : caps->simd_width;
+  return caps->simd_width;
 }
 
 /* The defaults of a device. A processor that is to be treated as a GPU stands for an unknown one. */

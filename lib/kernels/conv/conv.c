@@ -74,7 +74,7 @@ static double conv_tile_cost(const halo_lowering *l) {
   double results = (double)v.products * rows * columns, items = results / 16 * (double)parts;
   const halo_prices *p = halo_lowering_prices(l);
   double cost = p->launch + halo_lowering_operations(l, p->product_tile * work, items);
-  return parts == 1 ? cost : cost + halo_panels_finish_seconds(l, parts, results);
+  return parts == 1 ? cost : cost + halo_panels_finish_seconds(l, v.accumulator, parts, results);
 }
 
 /* Places of the windows of all results that are holes for each that is none. */

@@ -484,7 +484,7 @@ static double dot_tile_cost(const halo_lowering *l) {
   int64_t share, parts = dot_tile_parts(l, &v, &share);
   double results = (double)v.batch * m * n, items = results / 16 * (double)parts;
   double cost = p->dot_tile_start + halo_lowering_operations(l, p->product_tile * products, items);
-  return parts == 1 ? cost : cost + halo_panels_finish_seconds(l, parts, results);
+  return parts == 1 ? cost : cost + halo_panels_finish_seconds(l, v.accumulator, parts, results);
 }
 
 /* "inline int name_at(..., b, x, y)": where a result lies in its memory. */

@@ -279,8 +279,9 @@ static int64_t panels_stretches(int64_t cuts) {
   return cuts > PANELS_MANY ? (cuts + PANELS_STRETCH - 1) / PANELS_STRETCH : 1;
 }
 
-double halo_panels_finish_seconds(const halo_lowering *l, int64_t cuts, double elements) {
-  int64_t stretches = panels_stretches(cuts), size = 4;
+double halo_panels_finish_seconds(const halo_lowering *l, halo_type type, int64_t cuts,
+                                  double elements) {
+  int64_t stretches = panels_stretches(cuts), size = (int64_t)halo_type_size(type);
   if (stretches == 1) return halo_lowering_seconds(l, (double)(size * cuts) * elements, elements);
   return halo_lowering_seconds(l, (double)(size * cuts) * elements, elements * (double)stretches) +
          halo_lowering_seconds(l, (double)(size * stretches) * elements, elements);

@@ -86,7 +86,8 @@ void halo_panels_tile_holes(halo_template *k, int64_t count, int64_t share);
 void halo_panels_tile_store(halo_parts *parts, halo_template *k, const char *scratch,
                             int64_t elements, bool turned);
 /* Seconds of adding them up. */
-double halo_panels_finish_seconds(const halo_lowering *l, int64_t cuts, double elements);
+double halo_panels_finish_seconds(const halo_lowering *l, halo_type type, int64_t cuts,
+                                  double elements);
 
 /* Kernels that add up the `cuts` parts of a product that lie in a scratch, each as the result's memory
  * will be, and do what is fused behind it. */
