@@ -121,10 +121,8 @@ static halo_status conv_tile_lower(halo_lowering *l) {
   int32_t scratch = l->scratch.count;
   const char *partial = NULL;
   if (parts > 1) {
-    int64_t size = (int64_t)halo_type_size(v.accumulator);
-    halo_vec_push(&l->scratch, (halo_scratch){parts * elements * size});
     halo_conv_emit_at(&p, &v);
-    partial = halo_emit_arg(&p.e, HALO_ROLE_SCRATCH, scratch, v.accumulator, NULL);
+    partial = halo_panels_tile_scratch(&p, v.accumulator, parts * elements);
   } else {
     halo_conv_store(&p, &v);
   }

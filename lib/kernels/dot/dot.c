@@ -508,10 +508,8 @@ static halo_status dot_tile_lower(halo_lowering *l) {
   int32_t scratch = l->scratch.count;
   const char *partial = NULL;
   if (parts > 1) {
-    int64_t size = (int64_t)halo_type_size(v.accumulator);
-    halo_vec_push(&l->scratch, (halo_scratch){parts * elements * size});
     dot_emit_at(&t);
-    partial = halo_emit_arg(&t.parts.e, HALO_ROLE_SCRATCH, scratch, v.accumulator, NULL);
+    partial = halo_panels_tile_scratch(&t.parts, v.accumulator, parts * elements);
   } else if (v.in_parts && dot_is_plain_rows(&t)) {
     dot_store_plain(&t, halo_arena_printf(l->arena, "%lld", (long long)v.m),
                     halo_arena_printf(l->arena, "%lld", (long long)v.n));

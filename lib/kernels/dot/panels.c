@@ -279,6 +279,12 @@ static int64_t panels_stretches(int64_t cuts) {
   return cuts > PANELS_MANY ? (cuts + PANELS_STRETCH - 1) / PANELS_STRETCH : 1;
 }
 
+const char *halo_panels_tile_scratch(halo_parts *parts, halo_type type, int64_t count) {
+  int32_t number = parts->l->scratch.count;
+  halo_vec_push(&parts->l->scratch, (halo_scratch){count * (int64_t)halo_type_size(type)});
+  return halo_emit_arg(&parts->e, HALO_ROLE_SCRATCH, number, type, NULL);
+}
+
 double halo_panels_finish_seconds(const halo_lowering *l, halo_type type, int64_t cuts,
                                   double elements) {
   int64_t stretches = panels_stretches(cuts), size = (int64_t)halo_type_size(type);

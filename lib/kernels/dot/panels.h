@@ -85,6 +85,8 @@ int64_t halo_panels_tile_parts(const halo_lowering *l, int64_t tiles, int64_t te
 void halo_panels_tile_holes(halo_template *k, int64_t count, int64_t share);
 void halo_panels_tile_store(halo_parts *parts, halo_template *k, const char *scratch,
                             int64_t elements, bool turned);
+/* The scratch for parts of `count` elements together, the fusion's next one, and its argument of the kernel. */
+const char *halo_panels_tile_scratch(halo_parts *parts, halo_type type, int64_t count);
 /* Seconds of adding them up. */
 double halo_panels_finish_seconds(const halo_lowering *l, halo_type type, int64_t cuts,
                                   double elements);
