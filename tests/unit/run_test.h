@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #define ck_ok(call) ck_assert_msg((call) == HALO_OK, "%s", halo_error_message())
 #define ck_fails(call, status_, part)                                                              \
@@ -62,6 +63,22 @@ static inline halo_executable *run_compile(halo_client *client, const char *text
   ck_assert_msg(run_try_compile(client, text, NULL, &executable) == HALO_OK, "%s\n%s",
                 halo_error_message(), text);
   return executable;
+}
+
+/* Plan and text for a device that is not there, of these capabilities ("key = value" lines). */
+static inline halo_executable *run_compile_for(const char *capabilities, const char *text) {
+  char path[] = "/tmp/halo_test_device_XXXXXX", device[64];
+  int handle = mkstemp(path);
+  ck_assert_int_ge(handle, 0);
+  FILE *file = fdopen(handle, "w");
+  ck_assert_int_ge(fputs(capabilities, file), 0);
+  ck_assert_int_eq(fclose(file), 0);
+  snprintf(device, sizeof device, "null:%s", path);
+  halo_client *client = run_client(device);
+  halo_executable *e = run_compile(client, text);
+  halo_client_release(client);
+  unlink(path);
+  return e;
 }
 
 /* How often a word occurs in a text. */

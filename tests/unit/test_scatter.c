@@ -132,21 +132,12 @@ END_TEST
 
 /* Plan and text on a device that is not there. */
 static halo_executable *compile_for(const char *kind, int units, const char *text) {
-  char path[] = "/tmp/halo_test_scatter_XXXXXX", device[64];
-  int handle = mkstemp(path);
-  ck_assert_int_ge(handle, 0);
-  FILE *file = fdopen(handle, "w");
-  fprintf(file,
-          "name = made up\nkind = %s\ncompute_units = %d\nsimd_width = 32\nlocal_is_real = true\n"
-          "max_work_group = 1024\nmax_items = 1024 1024 64\nlocal_memory = 48K\nhas_f64 = true\n",
-          kind, units);
-  ck_assert_int_eq(fclose(file), 0);
-  snprintf(device, sizeof device, "null:%s", path);
-  halo_client *client = run_client(device);
-  halo_executable *e = run_compile(client, text);
-  halo_client_release(client);
-  unlink(path);
-  return e;
+  char facts[300];
+  snprintf(facts, sizeof facts,
+           "name = made up\nkind = %s\ncompute_units = %d\nsimd_width = 32\nlocal_is_real = true\n"
+           "max_work_group = 1024\nmax_items = 1024 1024 64\nlocal_memory = 48K\nhas_f64 = true\n",
+           kind, units);
+  return run_compile_for(facts, text);
 }
 
 /* A GPU takes it where there is much to do, in one form whatever its size; a small CPU never does. */
