@@ -230,7 +230,7 @@ static halo_status serialize_load(void *user, halo_plan_limits *limits) {
   const halo_device *home = halo_executable_home(e);
   HALO_TRY(halo_module_check_bounds(e->module));
   e->module->target = halo_target_of_device(home);
-  /* What lowering leaves in a module is of one plan. */
+  /* Lowering leaves notes of one plan in a module, so another plan takes a copy. */
   bool again = limits->again;
   halo_module *module = again ? halo_module_clone(e->module) : e->module;
   halo_status status = halo_plan_lower(module, &home->cl->caps, e->kernels, limits, &e->plan);

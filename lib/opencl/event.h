@@ -16,7 +16,7 @@ typedef struct halo_cl_event halo_cl_event;
 
 /* A pending event. Whoever made it must see to its end. */
 halo_cl_event *halo_cl_event_create(void);
-/* What the event ends, for messages of failures; copied and cut. Before others have the event. */
+/* The name of the command that the event ends, for messages of failures; copied and cut. Before others have the event. */
 void halo_cl_event_set_work(halo_cl_event *event, const char *work);
 void halo_cl_event_retain(halo_cl_event *event);
 void halo_cl_event_release(halo_cl_event *event);

@@ -96,7 +96,7 @@ START_TEST(one_that_works_for_ever) {
 }
 END_TEST
 
-/* What it says is no sign of an end; of that a part is kept. */
+/* Output is no sign of progress towards an end; a part of it is kept. */
 START_TEST(one_that_talks_for_ever) {
   check_log(build_by("while :; do echo again >&2; done"), "was ended: it ");
 }

@@ -185,7 +185,7 @@ START_TEST(caps_groups) {
 }
 END_TEST
 
-/* What all work items that a device holds at once have of their own is a small part of its memory. */
+/* The private memory of all work items that a device holds at once is a small part of its memory. */
 START_TEST(caps_private) {
   halo_caps caps = {
       .vendor = "NVIDIA Corporation", .compute_units = 132, .global_memory = 80ull << 30};

@@ -63,7 +63,7 @@ START_TEST(wrong_files_are_left_alone) {
 }
 END_TEST
 
-/* What vendors publish of their cards: peak rate without matrix units (additions and multiplications counted as one), and
+/* Figures that vendors publish of their cards: peak rate without matrix units (additions and multiplications counted as one), and
  * bandwidth. */
 START_TEST(gpus_have_defaults_of_their_own) {
   static const struct {

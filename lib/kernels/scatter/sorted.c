@@ -104,7 +104,7 @@ bool halo_scatter_sorted_supports(const halo_lowering *l, const char **why) {
   return s.n == 0 || s.sorted || halo_sort_radix_fits(&r, why);
 }
 
-/* What a work item takes of the neighbours of a launch. */
+/* Neighbours that a work item of a launch takes. */
 static int64_t sorted_chunk(const halo_lowering *l, const sorted_scatter *s, int level) {
   if (!s->associative) return 1;
   if (l->caps->is_cpu) return SORTED_CPU_CHUNK;
@@ -278,7 +278,7 @@ static void sorted_old_and_new(const sorted_level *g, halo_parts *p) {
   }
 }
 
-/* What is left for the next launch. */
+/* Records that are left for the next launch. */
 static void sorted_part(const sorted_level *g, halo_parts *p) {
   halo_emitter *e = &p->e;
   halo_parts_open(p);

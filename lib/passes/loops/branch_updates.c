@@ -50,7 +50,7 @@ static bool updates_is_little(const halo_computation *branch, const halo_instr *
   return halo_shape_element_count(part->shape) <= most && halo_loop_count_uses(branch, instr) <= 1;
 }
 
-/* What branch b gives as result k; NULL where that has no name of its own. */
+/* The value that branch b gives as result k; NULL where that has no name of its own. */
 static halo_instr *updates_value(const halo_instr *conditional, int32_t b, int32_t k) {
   halo_instr *root = halo_conditional_branch(conditional, b)->root;
   if (!halo_shape_is_tuple(conditional->shape)) return root;
