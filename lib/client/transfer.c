@@ -214,7 +214,7 @@ halo_status halo_transfer_in(halo_cl_block *block, const halo_shape *shape, halo
   }
   cl_event after = halo_cl_timeline_event(device, block->ticket), copied;
   halo_status status;
-  if (halo_cl_copy_here(block, NULL, from.data, size, after, &status)) {
+  if (halo_cl_copy_sync(block, NULL, from.data, size, after, &status)) {
     if (after) halo_cl.clReleaseEvent(after);
     if (status == HALO_OK) halo_cl_event_set_done(done);
     return status;
@@ -247,7 +247,7 @@ halo_status halo_transfer_out(halo_value *value, const halo_shape *shape, halo_v
   }
   halo_status status;
   if (halo_cl_event_is_over(value->ready) && halo_cl_event_failure(value->ready) == HALO_OK &&
-      halo_cl_copy_here(value->block, to.data, NULL, size, NULL, &status)) {
+      halo_cl_copy_sync(value->block, to.data, NULL, size, NULL, &status)) {
     if (status == HALO_OK) halo_cl_event_set_done(done);
     return status;
   }

@@ -11,8 +11,8 @@ struct halo_view {
 
 /* In the caller's thread where the device offers that: nothing has to be waited for. */
 static cl_command_queue view_queue(halo_cl_device *device, bool *here) {
-  *here = halo_cl_take_here(device);
-  return *here ? device->here : device->transfers;
+  *here = halo_cl_take_sync_queue(device);
+  return *here ? device->sync_queue : device->transfers;
 }
 
 static halo_status view_map(halo_view *view, size_t size) {
@@ -21,7 +21,7 @@ static halo_status view_map(halo_view *view, size_t size) {
   cl_command_queue queue = view_queue(device, &here);
   halo_status status =
       halo_cl_map(queue, view->value->block->mem, CL_MAP_READ, 0, size, true, NULL, &view->mapped);
-  if (here) halo_cl_give_here(device);
+  if (here) halo_cl_give_sync_queue(device);
   return status;
 }
 
@@ -69,7 +69,7 @@ void halo_view_release(halo_view *view) {
         halo_cl_unmap(queue, view->value->block->mem, view->mapped, here ? NULL : &done);
     if (here) {
       halo_cl.clFinish(queue);
-      halo_cl_give_here(device);
+      halo_cl_give_sync_queue(device);
     } else if (status == HALO_OK) {
       /* What uses the memory next comes behind it, as behind any copy out. */
       halo_cl_block_set_transfer(view->value->block, HALO_CL_TRANSFER_OUT, done);

@@ -121,7 +121,7 @@ halo_status halo_program_build(halo_program *p) {
 }
 
 /* What takes less is done in the caller's thread, where the device has a queue for that. */
-static const double EXEC_HERE = 1e-4; /* seconds */
+static const double EXEC_SYNCHRONOUS = 1e-4; /* seconds */
 halo_status halo_program_create(halo_cl_device *device, halo_plan *plan,
                                 const halo_program_site *site, halo_plan_limits *limits,
                                 halo_program **out) {
@@ -147,8 +147,8 @@ halo_status halo_program_create(halo_cl_device *device, halo_plan *plan,
     p->waits_each = halo_config_flag(HALO_CONFIG_WAIT_EACH);
   }
   if (status == HALO_OK && !device->caps.is_null) {
-    p->may_be_here =
-        device->here && device->caps.is_cpu && plan->work >= 0 && plan->work <= EXEC_HERE;
+    p->may_use_sync_queue = device->sync_queue && device->caps.is_cpu && plan->work >= 0 &&
+                            plan->work <= EXEC_SYNCHRONOUS;
     /* The first set finds kernels that cannot be made; more are made as runs overlap. */
     p->limits = limits;
     status = halo_run_set_create(p, &p->free_sets);

@@ -257,7 +257,7 @@ static void run_find_waits(const halo_run *run, run_events *list) {
 }
 
 static halo_status run_wait_on_device(const halo_run *run, const run_events *list) {
-  if (!list->count || run->here) return HALO_OK;
+  if (!list->count || run->on_sync_queue) return HALO_OK;
   return halo_cl_check(
       halo_cl.clEnqueueBarrierWithWaitList(run->queue, (cl_uint)list->count, list->data, NULL),
       "clEnqueueBarrierWithWaitList");
@@ -267,14 +267,14 @@ static halo_status run_wait_on_device(const halo_run *run, const run_events *lis
  * memory it got, too. */
 static void run_choose_queue(halo_run *run, const run_events *waits) {
   const halo_program *p = run->program;
-  if (!p->may_be_here && !p->plan->is_shared) return;
+  if (!p->may_use_sync_queue && !p->plan->is_shared) return;
   bool over = true;
   for (int32_t i = 0; i < waits->count && over; i++) over = halo_cl_look(waits->data[i]);
   cl_event busy = halo_cl_timeline_event(p->device, halo_cl_timeline_last(p->device));
   run->idle = over && (!busy || halo_cl_look(busy));
-  run->here = run->idle && p->may_be_here && halo_cl_take_here(p->device);
+  run->on_sync_queue = run->idle && p->may_use_sync_queue && halo_cl_take_sync_queue(p->device);
   if (busy) halo_cl.clReleaseEvent(busy);
-  if (run->here) run->queue = p->device->here;
+  if (run->on_sync_queue) run->queue = p->device->sync_queue;
 }
 
 /* ---- The end ---- */
@@ -301,7 +301,7 @@ static halo_status run_note_end(halo_run *run) {
     HALO_TRY(halo_cl_check(halo_cl.clEnqueueMarkerWithWaitList(run->queue, 0, NULL, &run->last),
                            "clEnqueueMarkerWithWaitList"));
   }
-  if (run->here) {
+  if (run->on_sync_queue) {
     /* It is over: nobody has to wait for it. */
     HALO_TRY(halo_cl_check(halo_cl.clFlush(run->queue), "clFlush"));
     return halo_cl_await(run->last);
@@ -375,7 +375,7 @@ static halo_status run_end(halo_run *run, halo_status status) {
       run->results[r]->block = NULL;
     }
   }
-  if (run->here) halo_cl_give_here(device);
+  if (run->on_sync_queue) halo_cl_give_sync_queue(device);
   double since = halo_run_clock(run);
   run_free_arenas(run);
   halo_run_spent(run, HALO_HOST_MEMORY, since);
@@ -413,7 +413,7 @@ static bool run_advance(halo_run *run, bool may_wait, halo_status *status) {
     bool asks = run->program->asks_host[step->number], moved;
     /* Nobody else works on the queue of this thread, so that there is nothing to wait for but what is long. */
     bool waits = step->kind == HALO_STEP_COLLECTIVE || step->goes_on;
-    bool stays = may_wait || (run->here && !waits);
+    bool stays = may_wait || (run->on_sync_queue && !waits);
     if (asks && !stays && !(runner->is_over && runner->is_over(state, &moved))) return true;
     *status = runner->finish(run, step, state);
   }

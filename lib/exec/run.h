@@ -54,9 +54,10 @@ struct halo_program {
   bool synchronous;         /* the caller's thread may wait */
   bool waits_each;          /* each kernel is waited for, so that a failure names it */
   bool takes_turns; /* it may wait for the device, and exchanges begin there and go on in turn */
-  bool may_be_here; /* it runs on the device's queue `here` when nothing else is in its way */
-  pthread_mutex_t lock;  /* of what follows; never held while anything is waited for */
-  uint64_t (*random)[2]; /* random states, low word first, by step number */
+  bool
+      may_use_sync_queue; /* it runs on the device's `sync_queue` when nothing else is in its way */
+  pthread_mutex_t lock;   /* of what follows; never held while anything is waited for */
+  uint64_t (*random)[2];  /* random states, low word first, by step number */
   halo_run_set *free_sets;
   halo_profile profile;
   atomic_bool ran;
@@ -80,7 +81,7 @@ struct halo_run {
   int32_t *moved;         /* by buffer: whose place it has; NULL while each has its own */
   halo_cl_event *done;    /* the results' */
   cl_command_queue queue; /* that steps are put on */
-  bool here;              /* which is the device's queue of that name */
+  bool on_sync_queue;     /* `queue` is the device's sync_queue */
   cl_event *wanted;   /* where the step that is started puts its command's event; NULL: nowhere */
   cl_event last;      /* of the last step, if that was a command of its own */
   uint64_t number;    /* of all runs of the program */

@@ -347,7 +347,7 @@ static halo_status collective_begin(halo_run *run, const halo_step *step, collec
 static bool collective_is_quick(const halo_run *run, const halo_step *step) {
   enum { QUICK_BYTES = 1 << 20 };
   if (run->program->takes_turns) return true;
-  bool idle = run->here || (run->idle && !run->began);
+  bool idle = run->on_sync_queue || (run->idle && !run->began);
   return idle && collective_size(run, step, 0) <= QUICK_BYTES &&
          collective_size(run, step, 1) <= QUICK_BYTES;
 }

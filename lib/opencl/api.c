@@ -43,17 +43,17 @@ static bool api_is_traced(const halo_cl_api *system) {
 }
 
 static void api_add_drivers(const halo_cl_api *system) {
-  halo_cl_api turns = {0};
-  if (system->clGetPlatformIDs) halo_cl_turn_wrap(system, &turns);
+  halo_cl_api locked = {0};
+  if (system->clGetPlatformIDs) halo_cl_queue_lock_wrap(system, &locked);
   if (api_state.is_joined) {
-    halo_cl_providers_set_system(&turns);
+    halo_cl_providers_set_system(&locked);
   } else if (!api_state.has_own) {
-    halo_cl = turns;
+    halo_cl = locked;
   } else {
-    halo_cl_providers_join(&turns, &halo_cl);
-    if (!api_is_traced(&turns)) return;
-    turns.clGetPlatformIDs = halo_cl.clGetPlatformIDs;
-    halo_cl = turns;
+    halo_cl_providers_join(&locked, &halo_cl);
+    if (!api_is_traced(&locked)) return;
+    locked.clGetPlatformIDs = halo_cl.clGetPlatformIDs;
+    halo_cl = locked;
   }
 }
 

@@ -93,7 +93,7 @@ bool halo_cl_api_is_loaded(void);
 const char *halo_cl_api_find_broken(const char *error, const char *folders, char *out, size_t size);
 
 /* The table that the library calls. It is empty until halo_cl_api_open has succeeded; whoever has a device may use it.
- * Calls that queue or wait take turns where the driver needs that (turn.h). */
+ * Calls that queue or wait hold a lock where the driver needs that (queue_lock.h). */
 extern halo_cl_api halo_cl;
 
 /* Fills halo_cl, once: with our own processor device's functions, and from the loader, or without one from the first driver

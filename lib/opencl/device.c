@@ -16,7 +16,7 @@ static halo_status device_take_part(halo_cl_device *device, const halo_cl_item *
                      device->caps.name, device->caps.compute_units,
                      halo_plural(device->caps.compute_units), item->parts);
   }
-  HALO_TRY(halo_cl_part(device->id, units, item->part, &device->id));
+  HALO_TRY(halo_cl_subdevice(device->id, units, item->part, &device->id));
   device->caps.compute_units = units;
   return HALO_OK;
 }
@@ -29,7 +29,7 @@ static halo_status device_open_queues(halo_cl_device *device, const halo_cl_item
   cl_context_properties properties[] = {CL_CONTEXT_PLATFORM,
                                         (cl_context_properties)device->platform, 0};
   if (own) properties[0] = 0; /* the ICD loader does not list this platform */
-  if (halo_cl_is_here(&device->caps)) HALO_TRY(halo_cl_turn_add(device->id));
+  if (halo_cl_is_synchronous(&device->caps)) HALO_TRY(halo_cl_queue_lock_device(device->id));
   device->context = halo_cl.clCreateContext(properties, 1, &device->id, NULL, NULL, &code);
   HALO_TRY(halo_cl_check(code, "clCreateContext"));
   /* Times cost a processor nothing; what they cost a GPU is its driver's matter. */
@@ -44,7 +44,7 @@ static halo_status device_open_queues(halo_cl_device *device, const halo_cl_item
   HALO_TRY(halo_cl_check(code, "clCreateCommandQueue"));
   if (!own || !own->in_caller) return HALO_OK;
   timed |= own->in_caller;
-  device->here = halo_cl.clCreateCommandQueue(device->context, device->id, timed, &code);
+  device->sync_queue = halo_cl.clCreateCommandQueue(device->context, device->id, timed, &code);
   return halo_cl_check(code, "clCreateCommandQueue");
 }
 
@@ -92,7 +92,7 @@ static halo_status device_init(halo_cl_device *device, const halo_cl_options *op
 
 static void device_finish_queues(halo_cl_device *device) {
   if (device->aside) halo_cl.clFinish(device->aside);
-  if (device->here) halo_cl.clFinish(device->here);
+  if (device->sync_queue) halo_cl.clFinish(device->sync_queue);
   if (device->queue) halo_cl.clFinish(device->queue);
   if (device->transfers) halo_cl.clFinish(device->transfers);
 }
@@ -105,7 +105,7 @@ static void device_destroy(halo_cl_device *device) {
   halo_cl_timeline_release(device->timeline);
   halo_cl_programs_release(device->programs);
   halo_cl_memory_release(device->memory);
-  if (device->here) halo_cl.clReleaseCommandQueue(device->here);
+  if (device->sync_queue) halo_cl.clReleaseCommandQueue(device->sync_queue);
   if (device->transfers) halo_cl.clReleaseCommandQueue(device->transfers);
   if (device->aside) halo_cl.clReleaseCommandQueue(device->aside);
   if (device->queue) halo_cl.clReleaseCommandQueue(device->queue);

@@ -4,7 +4,7 @@
 #define HALO_OPENCL_EVENT_H
 
 #include "base/status.h"
-#include "opencl/turn.h"
+#include "opencl/queue_lock.h"
 
 #include <CL/cl.h>
 #include <stdbool.h>

@@ -7,7 +7,7 @@
 #include "base/status.h"
 #include "base/vec.h"
 #include "opencl/caps.h"
-#include "opencl/turn.h"
+#include "opencl/queue_lock.h"
 
 #include <CL/cl.h>
 #include <stdatomic.h>
@@ -60,9 +60,9 @@ typedef struct halo_cl_device {
   cl_command_queue transfers;
   /* Of the library's own processor device: a queue whose commands are done in the thread that queues them, for what takes
    * less than waking a thread. Else NULL. */
-  cl_command_queue here;
-  bool direct;            /* the host may use small blocks without mapping them: direct.c */
-  atomic_bool here_taken; /* use halo_cl_take_here and halo_cl_give_here */
+  cl_command_queue sync_queue;
+  bool direct;                  /* the host may use small blocks without mapping them: direct.c */
+  atomic_bool sync_queue_taken; /* use halo_cl_take_sync_queue and halo_cl_give_sync_queue */
   halo_cl_memory *memory;
   halo_cl_programs *programs;
   halo_cl_timeline *timeline;
@@ -96,9 +96,9 @@ void halo_cl_device_retain(halo_cl_device *device);
 void halo_cl_device_release(halo_cl_device *device);
 /* Waits until all queues are empty and no work on host threads (timeline.c) goes on. */
 void halo_cl_device_finish(halo_cl_device *device);
-/* The queue `here` is for one run at a time. False: it is taken. */
-bool halo_cl_take_here(halo_cl_device *device);
-void halo_cl_give_here(halo_cl_device *device);
+/* `sync_queue` is for one run at a time. False: it is taken. */
+bool halo_cl_take_sync_queue(halo_cl_device *device);
+void halo_cl_give_sync_queue(halo_cl_device *device);
 /* HALO_UNIMPLEMENTED on a null device, saying that `what` needs one that can run; a forked process as
  * halo_cl_process_check; else HALO_OK. */
 halo_status halo_cl_device_check_runs(const halo_cl_device *device, const char *what);
@@ -171,9 +171,9 @@ void halo_cl_work_end(halo_cl_device *device);
  * memory in pieces, of which one is filled or emptied while another is on its way. */
 halo_status halo_cl_write(halo_cl_block *block, const void *data, size_t size, cl_event after);
 halo_status halo_cl_read(halo_cl_block *block, void *data, size_t size, cl_event after);
-/* The same for little, in the caller's thread, where the device has a queue `here` and nothing has to be waited
+/* The same for little, in the caller's thread, where the device has a `sync_queue` and nothing has to be waited
  * for: to the host if `to` is set, else `from` it. False, and nothing is done, otherwise. */
-bool halo_cl_copy_here(halo_cl_block *block, void *to, const void *from, size_t size,
+bool halo_cl_copy_sync(halo_cl_block *block, void *to, const void *from, size_t size,
                        cl_event after, halo_status *status);
 
 /* A few bytes of the host's that commands read device memory into, again and again: pinned and mapped once where the device has

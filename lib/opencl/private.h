@@ -52,15 +52,15 @@ halo_status halo_cl_select(const char *selector, cl_platform_id *platform, cl_de
                            halo_caps *caps);
 /* identity.c: where a device is, as in halo_device_identity, or "". */
 void halo_cl_address(cl_device_id id, char out[HALO_CL_ADDRESS]);
-/* here.c: whether the device's driver does commands in the thread that queues them. */
-bool halo_cl_is_here(const halo_caps *caps);
+/* synchronous.c: whether the device's driver does commands in the thread that queues them. */
+bool halo_cl_is_synchronous(const halo_caps *caps);
 /* Whether these are names that PoCL gives one processor under a driver of that kind, and under the one with threads. */
-bool halo_cl_is_here_of(const char *here, const char *threads);
-/* From now on commands of the device's queues take turns (turn.h). Before its first queue is made. */
-halo_status halo_cl_turn_add(cl_device_id id);
+bool halo_cl_is_synchronous_of(const char *synchronous, const char *threads);
+/* From now on commands of the device's queues take the lock of queue_lock.h. Before its first queue is made. */
+halo_status halo_cl_queue_lock_device(cl_device_id id);
 
-/* parts.c: one of the parts of `units` compute units each that a device has; it stays valid. */
-halo_status halo_cl_part(cl_device_id whole, cl_uint units, int index, cl_device_id *id);
+/* subdevices.c: one of the parts of `units` compute units each that a device has; it stays valid. */
+halo_status halo_cl_subdevice(cl_device_id whole, cl_uint units, int index, cl_device_id *id);
 
 /* memory.c: `limit` 0: what the device has. Release gives cached blocks back; no block
  * may be live. */

@@ -253,7 +253,7 @@ void halo_cl_program_save(halo_cl_program *program) {
   bool saved = program->saved;
   pthread_mutex_unlock(&program->device->programs->lock);
   if (saved) return;
-  cl_command_queue here = program->device->here;
+  cl_command_queue here = program->device->sync_queue;
   if (program->device->queue) halo_cl.clFinish(program->device->queue);
   if (here) halo_cl.clFinish(here);
   program_store(program);

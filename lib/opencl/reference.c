@@ -8,11 +8,13 @@ void halo_cl_device_release(halo_cl_device *device) {
   if (device && atomic_fetch_sub(&device->references, 1) == 1) device->destroy(device);
 }
 
-bool halo_cl_take_here(halo_cl_device *device) {
-  return device->here && !atomic_exchange(&device->here_taken, true);
+bool halo_cl_take_sync_queue(halo_cl_device *device) {
+  return device->sync_queue && !atomic_exchange(&device->sync_queue_taken, true);
 }
 
-void halo_cl_give_here(halo_cl_device *device) { atomic_store(&device->here_taken, false); }
+void halo_cl_give_sync_queue(halo_cl_device *device) {
+  atomic_store(&device->sync_queue_taken, false);
+}
 
 halo_status halo_cl_device_check_runs(const halo_cl_device *device, const char *what) {
   if (!device->caps.is_null) return halo_cl_process_check();

@@ -243,7 +243,7 @@ static void select_add_platform(cl_platform_id platform, int number, select_list
 static pthread_mutex_t select_lock = PTHREAD_MUTEX_INITIALIZER;
 
 /* What only serves another device is none of its own, and has no number. */
-static void select_drop_here(select_list *list) {
+static void select_drop_synchronous(select_list *list) {
   int32_t kept = 0, dropped = 0;
   for (int32_t i = 0; i < list->count; i++) {
     select_found one = list->data[i];
@@ -251,7 +251,7 @@ static void select_drop_here(select_list *list) {
     for (int32_t k = 0; k < list->count; k++) {
       const select_found *other = &list->data[k];
       serves |= other->platform == one.platform && halo_pocl_is(&other->listing.caps) &&
-                halo_cl_is_here_of(one.listing.caps.name, other->listing.caps.name);
+                halo_cl_is_synchronous_of(one.listing.caps.name, other->listing.caps.name);
     }
     if (i > 0 && list->data[i - 1].platform != one.platform) dropped = 0;
     dropped += serves;
@@ -315,7 +315,7 @@ static halo_status select_all(bool drivers, select_list *list) {
     halo_free(platforms);
   }
   pthread_mutex_unlock(&select_lock);
-  select_drop_here(list);
+  select_drop_synchronous(list);
   if (list->count) return HALO_OK;
   if (has_pocl) return select_none_of_pocl();
   if (*name) {

@@ -241,19 +241,19 @@ static cl_int staging_write(cl_command_queue queue, cl_mem mem, const void *data
 }
 
 /* More takes longer to copy than threads take to wake. */
-enum { STAGE_HERE = 64 << 10 };
+enum { STAGE_SYNCHRONOUS = 64 << 10 };
 
-bool halo_cl_copy_here(halo_cl_block *block, void *to, const void *from, size_t size,
+bool halo_cl_copy_sync(halo_cl_block *block, void *to, const void *from, size_t size,
                        cl_event after, halo_status *status) {
   halo_cl_device *device = block->device;
-  if (!device->here || size > STAGE_HERE || !halo_cl_has_happened(after) ||
-      !halo_cl_take_here(device)) {
+  if (!device->sync_queue || size > STAGE_SYNCHRONOUS || !halo_cl_has_happened(after) ||
+      !halo_cl_take_sync_queue(device)) {
     return false;
   }
-  cl_int code = to ? halo_cl.clEnqueueReadBuffer(device->here, block->mem, CL_TRUE, 0, size, to, 0,
-                                                 NULL, NULL)
-                   : staging_write(device->here, block->mem, from, size, NULL);
-  halo_cl_give_here(device);
+  cl_int code = to ? halo_cl.clEnqueueReadBuffer(device->sync_queue, block->mem, CL_TRUE, 0, size,
+                                                 to, 0, NULL, NULL)
+                   : staging_write(device->sync_queue, block->mem, from, size, NULL);
+  halo_cl_give_sync_queue(device);
   *status = halo_cl_check(code, to ? "clEnqueueReadBuffer" : "clEnqueueWriteBuffer");
   return true;
 }
@@ -261,7 +261,7 @@ bool halo_cl_copy_here(halo_cl_block *block, void *to, const void *from, size_t 
 halo_status halo_cl_write(halo_cl_block *block, const void *data, size_t size, cl_event after) {
   halo_cl_device *device = block->device;
   halo_status status;
-  if (halo_cl_copy_here(block, NULL, data, size, after, &status)) return status;
+  if (halo_cl_copy_sync(block, NULL, data, size, after, &status)) return status;
   if (stage_helps(block, size)) {
     stage_copy copy = {.block = block, .from = data, .size = size, .after = after};
     return stage_run_parts(&copy);
@@ -278,7 +278,7 @@ halo_status halo_cl_write(halo_cl_block *block, const void *data, size_t size, c
 
 halo_status halo_cl_read(halo_cl_block *block, void *data, size_t size, cl_event after) {
   halo_status status;
-  if (halo_cl_copy_here(block, data, NULL, size, after, &status)) return status;
+  if (halo_cl_copy_sync(block, data, NULL, size, after, &status)) return status;
   if (stage_helps(block, size)) {
     stage_copy copy = {.block = block, .to = data, .size = size, .after = after};
     return stage_run_parts(&copy);

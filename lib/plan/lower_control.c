@@ -65,13 +65,13 @@ static bool *lower_find_dead(lower_state *s, const halo_instr *loop, int32_t cou
 }
 
 /* Where an instruction comes in a computation: behind others of the same position, by turn. */
-typedef struct lower_turn {
+typedef struct lower_order {
   halo_instr *instr;
   int32_t position, turn;
-} lower_turn;
+} lower_order;
 
-static int lower_compare_turns(const void *a, const void *b) {
-  const lower_turn *x = a, *y = b;
+static int lower_compare_orders(const void *a, const void *b) {
+  const lower_order *x = a, *y = b;
   if (x->position != y->position) return x->position < y->position ? -1 : 1;
   return x->turn < y->turn ? -1 : x->turn > y->turn;
 }
@@ -95,12 +95,12 @@ static void lower_delay_state(halo_computation *body) {
   if (root->opcode != HALO_OP_TUPLE || instrs[count - 1] != root) return;
   int32_t *uses = halo_alloc(sizeof *uses * ((size_t)count + 1));
   int32_t *first = halo_alloc(sizeof *first * ((size_t)parts + 1));
-  lower_turn *order = halo_alloc(sizeof *order * (size_t)count);
+  lower_order *order = halo_alloc(sizeof *order * (size_t)count);
   HALO_VEC(lower_reader) readers = {0};
   for (int32_t part = 0; part < parts; part++) first[part] = -1;
   for (int32_t i = 0; i < count; i++) {
     instrs[i]->mark = i;
-    order[i] = (lower_turn){instrs[i], i, 0};
+    order[i] = (lower_order){instrs[i], i, 0};
   }
   for (int32_t i = 0; i < count; i++) {
     for (int32_t c = 0; c < instrs[i]->control_pred_count; c++) {
@@ -118,17 +118,17 @@ static void lower_delay_state(halo_computation *body) {
   for (int32_t part = 0; part < parts; part++) {
     halo_instr *next = root->operands[part];
     if (uses[next->mark] != 1 || next->opcode == HALO_OP_PARAMETER) continue;
-    lower_turn *mine = &order[next->mark], *last = NULL;
+    lower_order *mine = &order[next->mark], *last = NULL;
     for (int32_t r = first[part]; r >= 0; r = readers.data[r].next) {
-      lower_turn *reader = &order[readers.data[r].instr];
-      if (reader != mine && (!last || lower_compare_turns(last, reader) < 0)) last = reader;
+      lower_order *reader = &order[readers.data[r].instr];
+      if (reader != mine && (!last || lower_compare_orders(last, reader) < 0)) last = reader;
     }
-    if (!last || lower_compare_turns(last, mine) < 0) continue;
+    if (!last || lower_compare_orders(last, mine) < 0) continue;
     mine->position = last->position;
     mine->turn = ++turns;
   }
   if (turns) {
-    qsort(order, (size_t)count, sizeof *order, lower_compare_turns);
+    qsort(order, (size_t)count, sizeof *order, lower_compare_orders);
     for (int32_t i = 0; i < count; i++) instrs[i] = order[i].instr;
   }
   halo_vec_deinit(&readers);

@@ -34,7 +34,7 @@ static tcp_request *communicator_request(tcp_user *user, tcp_peer *peer, int tag
   request->tag = tag;
   request->data = (char *)data;
   request->bytes = bytes;
-  request->turn = user->turn;
+  request->polls = user->polls;
   request->after = user->all;
   if (user->all) user->all->before = request;
   user->all = request;
@@ -142,8 +142,8 @@ static const char *communicator_test(void *data, void *handle, bool *done) {
   const char *trouble = NULL;
   pthread_mutex_lock(&user->lock);
   /* Who asks for many requests in a row moves things once. */
-  if (request->state == TCP_OPEN && request->turn == user->turn) tcp_progress(user);
-  request->turn = user->turn;
+  if (request->state == TCP_OPEN && request->polls == user->polls) tcp_progress(user);
+  request->polls = user->polls;
   *done = request->state == TCP_DONE;
   if (request->state == TCP_FAILED) trouble = communicator_trouble(user, request->peer);
   if (*done) communicator_free(user, request);

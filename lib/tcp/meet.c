@@ -153,7 +153,7 @@ static void meet_drop_refused(meet *m, meet_link *link, int error) {
 }
 
 /* All of what belongs to a stage was heard or said. */
-static void meet_turn(meet *m, meet_link *link) {
+static void meet_next_stage(meet *m, meet_link *link) {
   bool good = true;
   link->at = 0;
   switch (link->stage++) {
@@ -186,7 +186,7 @@ static void meet_step(meet *m, meet_link *link) {
       return;
     }
     link->until = halo_clock() + meet_saying;
-    meet_turn(m, link);
+    meet_next_stage(m, link);
   }
   while (link->fd >= 0) {
     uint8_t *const places[] = {NULL, link->hello, link->answer, link->proof, link->done};
@@ -203,7 +203,7 @@ static void meet_step(meet *m, meet_link *link) {
       return;
     }
     link->at += (size_t)moved;
-    if (link->at == sizes[link->stage]) meet_turn(m, link);
+    if (link->at == sizes[link->stage]) meet_next_stage(m, link);
   }
 }
 

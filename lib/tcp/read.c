@@ -152,8 +152,8 @@ static bool read_place_message(tcp_user *user, tcp_peer *peer) {
   tcp_request *request = h->tag ? tcp_list_take_tag(&peer->posted, h->tag) : NULL;
   if (!request && h->tag && h->bytes > 0) {
     /* What was announced is asked for as soon as the announcement is read: a copy is spared. */
-    if (!peer->paused) peer->until = user->turn + READ_PATIENCE;
-    read_pause(user, peer, user->turn < peer->until);
+    if (!peer->paused) peer->until = user->polls + READ_PATIENCE;
+    read_pause(user, peer, user->polls < peer->until);
     if (peer->paused) return false;
   }
   read_pause(user, peer, false);
@@ -355,7 +355,7 @@ void tcp_read(tcp_user *user, tcp_peer *peer) {
 
 void tcp_progress(tcp_user *user) {
   struct epoll_event events[READ_EVENTS];
-  user->turn++;
+  user->polls++;
   pthread_mutex_unlock(&user->lock);
   int count = epoll_wait(user->epoll, events, READ_EVENTS, 0);
   pthread_mutex_lock(&user->lock);

@@ -47,7 +47,7 @@ typedef struct serve {
   int listeners[TCP_ADDRESSES], listener_count;
   HALO_VEC(serve_link *) links;
   HALO_VEC(struct pollfd) waits;
-  bool *here; /* [count] */
+  bool *arrived; /* [count] */
   int missing;
   char stranger[160]; /* who had another secret; empty: nobody */
 } serve;
@@ -84,7 +84,7 @@ static void serve_list_missing(const serve *s, halo_strbuf *text) {
   int named = 0;
   halo_strbuf_append(text, s->missing == 1 ? "process" : "processes");
   for (int p = 1; p < s->c->count && named < SERVE_NAMED; p++) {
-    if (s->here[p]) continue;
+    if (s->arrived[p]) continue;
     halo_strbuf_printf(text, "%s %d", named++ ? "," : "", p);
   }
   if (named < s->missing) halo_strbuf_printf(text, " and %d more", s->missing - named);
@@ -121,7 +121,7 @@ static const char *serve_give_up(const serve *s) {
 
 static void serve_drop(serve *s, serve_link *link) {
   if (link->stage == SERVE_HERE) {
-    s->here[link->process] = false;
+    s->arrived[link->process] = false;
     s->missing++;
   }
   close(link->fd);
@@ -162,7 +162,7 @@ static bool serve_answer(serve *s, serve_link *link) {
     verdict = COORDINATOR_COUNT;
   } else if (process == 0 || process >= count) {
     return false;
-  } else if (s->here[process]) {
+  } else if (s->arrived[process]) {
     verdict = COORDINATOR_TAKEN;
   }
   link->process = (int)process;
@@ -185,15 +185,15 @@ static bool serve_take(serve *s, serve_link *link) {
     serve_note_stranger(s, link);
     return false;
   }
-  if (coordinator_get(link->answer) != COORDINATOR_GOOD || s->here[link->process]) return false;
+  if (coordinator_get(link->answer) != COORDINATOR_GOOD || s->arrived[link->process]) return false;
   memcpy(s->all + (size_t)TCP_CARD * (size_t)link->process, link->card, TCP_CARD);
-  s->here[link->process] = true;
+  s->arrived[link->process] = true;
   s->missing--;
   return true;
 }
 
 /* All of what was awaited has come, or is sent. */
-static bool serve_turn(serve *s, serve_link *link) {
+static bool serve_next_stage(serve *s, serve_link *link) {
   link->at = 0;
   switch (link->stage) {
     case SERVE_HELLO: link->stage = SERVE_ANSWER; return serve_answer(s, link);
@@ -221,7 +221,7 @@ static bool serve_step(serve *s, serve_link *link) {
     if (moved < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) return true;
     if (moved <= 0) return false;
     link->at += (size_t)moved;
-    if (link->at == size && !serve_turn(s, link)) return false;
+    if (link->at == size && !serve_next_stage(s, link)) return false;
   }
 }
 
@@ -277,7 +277,7 @@ static bool serve_give(serve *s, serve_link *link, double until) {
 static const char *serve_end(serve *s) {
   const char *trouble = NULL;
   int missing = 0;
-  for (int p = 1; p < s->c->count && !missing; p++) missing = s->here[p] ? 0 : p;
+  for (int p = 1; p < s->c->count && !missing; p++) missing = s->arrived[p] ? 0 : p;
   for (int32_t i = 0; i < s->links.count; i++) {
     serve_link *link = s->links.data[i];
     if (link->stage != SERVE_HERE) continue;
@@ -298,7 +298,7 @@ static const char *serve_end(serve *s) {
 const char *coordinator_serve(const coordinator *c, uint8_t *all) {
   serve s = {.c = c,
              .all = all,
-             .here = halo_alloc(sizeof *s.here * (size_t)c->count),
+             .arrived = halo_alloc(sizeof *s.arrived * (size_t)c->count),
              .missing = c->count - 1};
   double begin = halo_clock(), until = begin + c->patience;
   bool told = false;
@@ -320,6 +320,6 @@ const char *coordinator_serve(const coordinator *c, uint8_t *all) {
   for (int i = 0; i < s.listener_count; i++) close(s.listeners[i]);
   halo_vec_deinit(&s.links);
   halo_vec_deinit(&s.waits);
-  halo_free(s.here);
+  halo_free(s.arrived);
   return trouble;
 }

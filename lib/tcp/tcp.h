@@ -84,8 +84,8 @@ typedef struct tcp_request {
   int tag;
   char *data;
   size_t bytes, moved;
-  uint64_t id;   /* of the offer */
-  uint64_t turn; /* when it was last asked for */
+  uint64_t id;    /* of the offer */
+  uint64_t polls; /* when it was last asked for */
   tcp_frame frame;
 } tcp_request;
 
@@ -144,7 +144,7 @@ typedef struct tcp_user {
   pthread_mutex_t lock; /* of all that follows, and of the peers */
   int epoll;
   int paused;       /* peers that are */
-  uint64_t turn;    /* how often somebody looked for what can be moved */
+  uint64_t polls;   /* how often somebody looked for what can be moved */
   uint64_t next_id; /* of offers */
   tcp_request *all;
   tcp_parcels mail; /* messages with tag 0 */

@@ -34,7 +34,7 @@ halo_status halo_gemm_enqueue(cl_command_queue queue, const halo_gemm *g, const 
   CLBlastTranspose tb = g->transpose_b ? CLBlastTransposeYes : CLBlastTransposeNo;
   size_t m = (size_t)g->m, n = (size_t)g->n, k = (size_t)g->k;
   CLBlastStatusCode code;
-  halo_cl_turn_begin(queue);
+  halo_cl_queue_lock(queue);
   if (g->type == HALO_F64) {
     code = gemm_f64(CLBlastLayoutRowMajor, ta, tb, m, n, k, 1.0, memories[0], offsets[0],
                     (size_t)g->lda, (size_t)g->stride_a, memories[1], offsets[1], (size_t)g->ldb,
@@ -46,7 +46,7 @@ halo_status halo_gemm_enqueue(cl_command_queue queue, const halo_gemm *g, const 
                     (size_t)g->stride_b, 0.0f, memories[2], offsets[2], (size_t)g->ldc,
                     (size_t)g->stride_c, (size_t)g->batch, &queue, event);
   }
-  halo_cl_turn_end(queue);
+  halo_cl_queue_unlock(queue);
   if (code == CLBlastSuccess) return HALO_OK;
   if (code > CLBlastNotImplemented) return halo_cl_check((cl_int)code, "CLBlast");
   return halo_fail(HALO_DEVICE_ERROR, "CLBlast failed with its status %d", (int)code);

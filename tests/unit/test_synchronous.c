@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* tests/unit/test_here.c: small programs that are done in the caller's thread, between and beside others: where PoCL
+/* tests/unit/test_synchronous.c: small programs that are done in the caller's thread, between and beside others: where PoCL
  * offers its driver for that beside the one with threads. Elsewhere they are run as all others, and have the same results;
  * so they have where that driver is the only one (POCL_DEVICES=basic, which all versions take). */
 #include "client/client.h"
@@ -31,8 +31,9 @@ static const char small_text[] =
 /* Whether the device of the client has such a driver beside it. */
 static bool has_here(halo_client *client) {
   const halo_cl_device *device = halo_client_device(client, 0)->cl;
-  if (!device->here) printf("%s: no driver for the caller's thread beside it\n", device->caps.name);
-  return device->here;
+  if (!device->sync_queue)
+    printf("%s: no driver for the caller's thread beside it\n", device->caps.name);
+  return device->sync_queue;
 }
 
 static bool is_ready(halo_buffer *buffer) {
@@ -247,15 +248,15 @@ START_TEST(names) {
       {"", "", false},
   };
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-    bool fits = halo_cl_is_here_of(cases[i].here, cases[i].threads);
+    bool fits = halo_cl_is_synchronous_of(cases[i].here, cases[i].threads);
     ck_assert_msg(fits == cases[i].fits, "%s, %s", cases[i].here, cases[i].threads);
   }
   halo_caps caps = {.name = "cpu-minimal", .platform = "Portable Computing Language"};
-  ck_assert(halo_cl_is_here(&caps));
+  ck_assert(halo_cl_is_synchronous(&caps));
   strcpy(caps.platform, "Intel(R) OpenCL");
-  ck_assert(!halo_cl_is_here(&caps));
+  ck_assert(!halo_cl_is_synchronous(&caps));
   caps = (halo_caps){.name = "cpu-haswell", .platform = "Portable Computing Language"};
-  ck_assert(!halo_cl_is_here(&caps));
+  ck_assert(!halo_cl_is_synchronous(&caps));
 }
 END_TEST
 
@@ -265,7 +266,7 @@ START_TEST(not_listed) {
   int count, alone = 0, threads = 0;
   ck_assert_int_eq(halo_cl_enumerate(NULL, &list, &count), HALO_OK);
   for (int i = 0; i < count; i++) {
-    bool here = halo_cl_is_here(&list[i].caps);
+    bool here = halo_cl_is_synchronous(&list[i].caps);
     alone += here;
     threads += !here && list[i].caps.is_cpu && halo_pocl_is(&list[i].caps);
   }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* opencl/parts.c: equal parts of devices, which are devices too. They are made once and stay as long as
+/* opencl/subdevices.c: equal parts of devices, which are devices too. They are made once and stay as long as
  * the process: PoCL 3.1's contexts and queues hold no reference to a part, and its threads still look at
  * it after the last command counts as done, when a part given back would be gone. */
 #include "base/memory.h"
@@ -42,7 +42,7 @@ static halo_status parts_make(cl_device_id whole, cl_uint units, parts_list **ou
   return HALO_OK;
 }
 
-halo_status halo_cl_part(cl_device_id whole, cl_uint units, int index, cl_device_id *id) {
+halo_status halo_cl_subdevice(cl_device_id whole, cl_uint units, int index, cl_device_id *id) {
   pthread_mutex_lock(&parts_lock);
   parts_list *list = parts_made;
   while (list && (list->whole != whole || list->units != units)) list = list->next;
