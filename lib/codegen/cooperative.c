@@ -365,7 +365,7 @@ void emit_convolution(halo_emitter *e, emit_frame *f, const halo_instr *instr, e
   emit_index_prepare(e, index);
   bool any = halo_shape_element_count(instr->operands[0]->shape) > 0 &&
              halo_shape_element_count(instr->operands[1]->shape) > 0;
-  if (any && e->parts && halo_emitter_unrolls(instr)) {
+  if (any && e->vectors && halo_emitter_unrolls(instr)) {
     const halo_integer *group = coop_conv_begin(e, instr, index, at[0], at[1]);
     int order[HALO_MAX_RANK], count = coop_conv_order(instr, order);
     coop_conv_unrolled(e, f, instr, index, group, order, count, NULL, at, sum);

@@ -60,10 +60,10 @@ void halo_frame_bind_at(halo_emitter *e, emit_frame *frame, const halo_instr *in
 /* ---- Memory ---- */
 
 /* A word of an element's row of 16 in an input, where rows are turned over; NULL: it is none. */
-static const char *element_turned(halo_emitter *e, const char *arg, halo_type type,
-                                  const halo_integer *position) {
+static const char *element_transposed(halo_emitter *e, const char *arg, halo_type type,
+                                      const halo_integer *position) {
   enum { WORDS = 16 };
-  halo_turned *t = e->turned;
+  halo_transposed *t = e->transposed;
   const halo_kernel_arg *input = NULL;
   for (int32_t i = 0; i < e->args.count; i++) {
     if (strcmp(e->args.data[i].name, arg) == 0) input = &e->args.data[i];
@@ -102,16 +102,17 @@ static void element_note(halo_emitter *e, const char *arg, const halo_integer *p
 halo_value halo_emit_load(halo_emitter *e, const char *arg, halo_type type,
                           const halo_integer *position) {
   if (e->neighbours) element_note(e, arg, position);
-  const char *turned = e->turned ? element_turned(e, arg, type, position) : NULL;
-  if (turned)
-    return emit_declare(e, halo_value_expression(type, halo_ctype_load(e->arena, type, turned)));
+  const char *transposed = e->transposed ? element_transposed(e, arg, type, position) : NULL;
+  if (transposed)
+    return emit_declare(e,
+                        halo_value_expression(type, halo_ctype_load(e->arena, type, transposed)));
   const char *at = halo_emit_integer(e, position);
   int64_t place;
   if (e->origin && !halo_integer_is_constant(position, &place)) {
     at = halo_arena_printf(e->arena, "%s + %s", at, e->origin);
   }
   const char *raw = halo_arena_printf(e->arena, "%s[%s]", arg, at);
-  if (e->parts && halo_type_is_complex(type)) {
+  if (e->vectors && halo_type_is_complex(type)) {
     const char *part = halo_ctype_compute(halo_type_real_part(type));
     raw = halo_arena_printf(
         e->arena,

@@ -61,13 +61,13 @@ typedef struct halo_breaks {
 
 /* Arrays of rows of 16 words, one for each element, whose words are read each for itself: rows of 16 neighbours are
  * turned over, so that neighbours find their words side by side. */
-typedef struct halo_turned {
+typedef struct halo_transposed {
   const halo_integer *at; /* the element's position */
   const char *lane;       /* the counter of neighbours in it */
   HALO_VEC(halo_kernel_arg) args;
   HALO_VEC(uint32_t) words; /* which are read of each, by bits */
   bool complete;            /* no other array is turned over */
-} halo_turned;
+} halo_transposed;
 
 /* What is read of arrays at a counter's place and at a constant's distance from it. */
 typedef struct halo_neighbours {
@@ -82,7 +82,7 @@ typedef struct halo_emitter {
   halo_status status;
   bool wide; /* indices need 64 bits */
   bool
-      parts; /* vectors of neighbours are made, on CPUs: complex numbers are loaded part by part, small windows are
+      vectors; /* vectors of neighbours are made, on CPUs: complex numbers are loaded part by part, small windows are
                  written out */
   bool keep_f32; /* do not round f32 results to narrower types: inside a reduction */
   bool
@@ -97,8 +97,8 @@ typedef struct halo_emitter {
       own_constants; /* small array constants stand in the body: a function that gets no arguments */
   halo_breaks
       *breaks; /* not NULL: tests that ask a counter alone are noted there as they are written */
-  halo_turned *
-      turned; /* not NULL: what is read so is noted, and read where it is when it has been turned over: in vectors
+  halo_transposed *
+      transposed; /* not NULL: what is read so is noted, and read where it is when it has been turned over: in vectors
                            called by the argument's name and "_turned" */
   halo_sections sections;
   HALO_VEC(halo_kernel_arg) args;

@@ -281,7 +281,7 @@ static const int64_t *move_part_of(const halo_instr *operand, const halo_instr *
  * not one of two. Where neighbours have different places, it is left to branches, each of which reads neighbours. */
 static bool move_rolled(halo_emitter *e, emit_frame *f, const halo_instr *instr, int d,
                         const halo_integer **at, halo_value *out) {
-  if (instr->operand_count != 2 || (e->parts && move_is_along_row(at[d]))) return false;
+  if (instr->operand_count != 2 || (e->vectors && move_is_along_row(at[d]))) return false;
   const halo_instr *whole =
       instr->operands[0]->opcode == HALO_OP_SLICE ? instr->operands[0]->operands[0] : NULL;
   const int64_t *first = whole ? move_part_of(instr->operands[0], whole) : NULL;

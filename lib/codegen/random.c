@@ -13,7 +13,7 @@ static const char *random_state(halo_emitter *e, emit_frame *frame, const halo_i
 }
 
 /* Which block an element's words come from, and which of the block's elements it is. */
-static void random_place(halo_emitter *e, const halo_rng_view *v, emit_index *index,
+static void random_place(halo_emitter *e, const halo_rng_desc *v, emit_index *index,
                          const halo_integer **block, const halo_integer **part) {
   halo_integers *pool = &e->integers;
   const halo_integer *at[HALO_MAX_RANK + 1];
@@ -53,7 +53,7 @@ static halo_value random_value(halo_emitter *e, halo_type type, halo_type words,
 
 halo_value emit_random_bits(halo_emitter *e, emit_frame *frame, const halo_instr *instr,
                             emit_index *index) {
-  halo_rng_view v = halo_rng_view_of(instr);
+  halo_rng_desc v = halo_rng_desc_of(instr);
   const halo_instr *state = instr->operands[0];
   const halo_integer *block, *part;
   halo_type words = v.words == 2 ? HALO_U64 : HALO_U32;

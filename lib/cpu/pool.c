@@ -96,7 +96,7 @@ static void pool_start_threads(int wanted) {
   while (pool_threads < wanted && halo_thread_start(pool_serve, NULL)) pool_threads++;
 }
 
-static void pool_share(cl_uint units, pool_job *job) {
+static void pool_run_job(cl_uint units, pool_job *job) {
   pthread_mutex_lock(&pool_lock);
   pool_start_threads((int)units - 1);
   job->following = pool_jobs;
@@ -130,7 +130,7 @@ void cpu_pool_run(cl_uint units, size_t count, _Atomic(float) *each, cpu_work *w
     pool_job job = {.work = work, .data = data, .count = count, .most = (int)units - 1};
     job.piece = piece ? piece : 1;
     atomic_init(&job.next, 0);
-    pool_share(units, &job);
+    pool_run_job(units, &job);
     count = job.own ? job.own : 1;
     start += job.waited;
   }

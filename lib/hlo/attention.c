@@ -7,7 +7,7 @@
 #include <math.h>
 
 typedef struct attention_search {
-  halo_attention_view *v;
+  halo_attention_desc *v;
   halo_pointer_map *inner;
 } attention_search;
 
@@ -52,7 +52,7 @@ static const halo_instr *attention_spread(const attention_search *s, halo_instr 
 
 /* The weights: exponentials of logits less their row's maximum, over the row's sum. */
 static bool attention_match_softmax(const attention_search *s, halo_instr *weights) {
-  halo_attention_view *v = s->v;
+  halo_attention_desc *v = s->v;
   halo_rows of_sum, of_maximum;
   halo_instr *quotient = attention_strip(s, weights, true);
   if (quotient->opcode != HALO_OP_DIVIDE || !attention_is_f32(quotient)) return false;
@@ -133,7 +133,7 @@ static bool attention_is_product(const halo_instr *dot) {
 }
 
 /* Whether the weights' rows are added up, and all rows of a group are of one batch of values. */
-static bool attention_fits(const halo_attention_view *v) {
+static bool attention_fits(const halo_attention_desc *v) {
   const halo_shape *shape = v->product->operands[v->weights]->shape;
   int32_t batches, contracts;
   const int64_t *batch = halo_instr_ints(
@@ -170,7 +170,7 @@ static bool attention_counts(const halo_instr *instr, int dim) {
 }
 
 /* Whether a predicate of all scores is true where a query's number is not less than the key's, and nowhere else. */
-static bool attention_is_past(const halo_attention_view *v, const halo_instr *instr) {
+static bool attention_is_past(const halo_attention_desc *v, const halo_instr *instr) {
   /* Down to where it is made, as long as the last two dimensions are queries and keys. */
   int rank = instr->shape->rank;
   while (rank >= 2 && instr->shape->dims[rank - 1] == v->rows.n &&
@@ -195,7 +195,7 @@ static bool attention_is_past(const halo_attention_view *v, const halo_instr *in
          attention_counts(instr->operands[1 - query], rank - 1);
 }
 
-static const halo_instr *attention_behind(const halo_attention_view *v) {
+static const halo_instr *attention_behind(const halo_attention_desc *v) {
   const halo_instr *logits = v->logits, *fill;
   if (logits->opcode != HALO_OP_SELECT || !attention_is_past(v, logits->operands[0])) return NULL;
   fill = logits->operands[2];
@@ -206,14 +206,14 @@ static const halo_instr *attention_behind(const halo_attention_view *v) {
   return plain && halo_literal_get_f64(fill->literal, 0) < 0 ? fill : NULL;
 }
 
-bool halo_attention_match(const halo_instr *product, halo_attention_view *v,
+bool halo_attention_match(const halo_instr *product, halo_attention_desc *v,
                           halo_pointer_map *inner, const char **why) {
   *why = "it is no product of floats";
   if (product->opcode != HALO_OP_DOT || !attention_is_product(product)) return false;
   attention_search s = {v, inner};
   bool found = false;
   for (int side = 0; side < 2 && !found; side++) {
-    *v = (halo_attention_view){.product = product, .weights = side};
+    *v = (halo_attention_desc){.product = product, .weights = side};
     found = attention_match_softmax(&s, product->operands[side]);
   }
   *why = "neither operand is a softmax";
@@ -237,7 +237,7 @@ bool halo_attention_moves(const halo_instr *instr) {
   return instr->opcode == HALO_OP_RESHAPE || instr->opcode == HALO_OP_TRANSPOSE;
 }
 
-bool halo_attention_describe(const halo_computation *body, halo_attention_view *v,
+bool halo_attention_describe(const halo_computation *body, halo_attention_desc *v,
                              const char **why) {
   const halo_instr *product = body->root;
   while (halo_attention_moves(product)) product = product->operands[0];

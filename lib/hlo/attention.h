@@ -9,7 +9,7 @@
 #include "base/pointer_map.h"
 #include "hlo/rows.h"
 
-typedef struct halo_attention_view {
+typedef struct halo_attention_desc {
   const halo_instr *scores;  /* the first product: of queries, its left operand, and keys */
   const halo_instr *product; /* the second one */
   int weights; /* the number of its operand that the weights are; values are the other */
@@ -21,14 +21,14 @@ typedef struct halo_attention_view {
   int64_t width; /* elements of a value */
   /* The logit of every key behind a query's own place is this constant; NULL: nothing is known. */
   const halo_instr *behind;
-} halo_attention_view;
+} halo_attention_desc;
 
 /* Whether a dot is the second product of an attention. The set `inner` receives what is computed of the scores,
  * and they themselves; the product is not among them. */
-bool halo_attention_match(const halo_instr *product, halo_attention_view *out,
+bool halo_attention_match(const halo_instr *product, halo_attention_desc *out,
                           halo_pointer_map *inner, const char **why);
 /* Whether a body is an attention, whose result is only moved afterwards (transposed, reshaped). */
-bool halo_attention_describe(const halo_computation *body, halo_attention_view *out,
+bool halo_attention_describe(const halo_computation *body, halo_attention_desc *out,
                              const char **why);
 /* Whether what follows an attention only gives its results other places. */
 bool halo_attention_moves(const halo_instr *instr);

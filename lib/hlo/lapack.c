@@ -37,7 +37,7 @@ static const lapack_row *lapack_find(const char *target, halo_type *type) {
 }
 
 /* Attributes of the call: which triangle. */
-static bool lapack_read_config(const halo_instr *call, halo_lapack_view *v) {
+static bool lapack_read_config(const halo_instr *call, halo_lapack_desc *v) {
   if (v->routine != HALO_LAPACK_POTRF) return true;
   const halo_attr *config = halo_instr_attr(call, HALO_ATTR_BACKEND_CONFIG);
   halo_arena scratch = {0};
@@ -48,10 +48,10 @@ static bool lapack_read_config(const halo_instr *call, halo_lapack_view *v) {
   return read;
 }
 
-bool halo_lapack_describe(const halo_instr *call, halo_lapack_view *out) {
+bool halo_lapack_describe(const halo_instr *call, halo_lapack_desc *out) {
   if (call->opcode != HALO_OP_CUSTOM_CALL || call->operand_count < 1) return false;
   const halo_attr *target = halo_instr_attr(call, HALO_ATTR_CUSTOM_CALL_TARGET);
-  halo_lapack_view v = {0};
+  halo_lapack_desc v = {0};
   const lapack_row *row = target ? lapack_find(target->text, &v.type) : NULL;
   if (!row || halo_custom_target_find(target->text) != halo_custom_lapack_find(target->text)) {
     return false;
@@ -74,7 +74,7 @@ bool halo_lapack_describe(const halo_instr *call, halo_lapack_view *out) {
   return true;
 }
 
-double halo_lapack_operations(const halo_lapack_view *v) {
+double halo_lapack_operations(const halo_lapack_desc *v) {
   double m = (double)v->rows, n = (double)v->columns, k = (double)v->steps;
   double each = 0;
   switch (v->routine) {
@@ -86,7 +86,7 @@ double halo_lapack_operations(const halo_lapack_view *v) {
   return halo_type_is_complex(v->type) ? 4 * each : each;
 }
 
-bool halo_lapack_has_short_reflectors(const halo_lapack_view *v) {
+bool halo_lapack_has_short_reflectors(const halo_lapack_desc *v) {
   enum { COLUMNS = 8, OWN = 128 << 10 /* bytes of those that a work item has beside the matrix */ };
   bool reflectors = v->routine == HALO_LAPACK_GEQRF || v->routine == HALO_LAPACK_ORGQR;
   return reflectors && COLUMNS * v->rows * (int64_t)halo_type_size(v->type) <= OWN;
@@ -94,14 +94,14 @@ bool halo_lapack_has_short_reflectors(const halo_lapack_view *v) {
 
 /* Bytes of a matrix that one work group holds, in local memory, or a work item of a CPU works on: in its own, or by
  * reflectors, several of which are applied at once, in what its caches hold, and in scratch memory. */
-static int64_t lapack_room(const halo_lapack_view *v, const halo_target *target) {
+static int64_t lapack_room(const halo_lapack_desc *v, const halo_target *target) {
   enum { LOCAL = 16 << 10, NEAR = 1 << 20, SCRATCH = 1 << 28 };
   if (!halo_target_has_few_items(target)) return LOCAL;
   bool fits = halo_lapack_has_short_reflectors(v) && v->batch <= SCRATCH / NEAR;
   return fits ? NEAR : HALO_LAPACK_OWN;
 }
 
-bool halo_lapack_is_small(const halo_lapack_view *v, const halo_target *target) {
+bool halo_lapack_is_small(const halo_lapack_desc *v, const halo_target *target) {
   int64_t room = lapack_room(v, target);
   int64_t bytes = v->rows * v->columns * (int64_t)halo_type_size(v->type);
   return v->rows <= room && v->columns <= room && bytes <= room;

@@ -7,7 +7,7 @@
 #include "hlo/hlo.h"
 
 /* op(a) x = b, or x op(a) = b. */
-typedef struct halo_solve_view {
+typedef struct halo_solve_desc {
   const halo_shape *a, *b;
   bool left, lower, unit; /* as written: `lower` says which triangle of `a` itself is read */
   halo_matrix_op op;
@@ -16,10 +16,10 @@ typedef struct halo_solve_view {
   /* Whether the unknowns of a line follow from each other in ascending order: op(a) is lower and stands on
    * the left, or upper and on the right. */
   bool ascending;
-} halo_solve_view;
+} halo_solve_desc;
 
-static inline halo_solve_view halo_solve_describe(const halo_instr *solve) {
-  halo_solve_view v = {.a = solve->operands[0]->shape, .b = solve->operands[1]->shape};
+static inline halo_solve_desc halo_solve_describe(const halo_instr *solve) {
+  halo_solve_desc v = {.a = solve->operands[0]->shape, .b = solve->operands[1]->shape};
   v.left = halo_instr_bool(solve, HALO_ATTR_LEFT_SIDE, false);
   v.lower = halo_instr_bool(solve, HALO_ATTR_LOWER, false);
   v.unit = halo_instr_bool(solve, HALO_ATTR_UNIT_DIAGONAL, false);

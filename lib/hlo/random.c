@@ -12,11 +12,11 @@ static int random_split(const halo_shape *shape) {
   return split;
 }
 
-halo_rng_view halo_rng_view_of(const halo_instr *instr) {
+halo_rng_desc halo_rng_desc_of(const halo_instr *instr) {
   const halo_shape *data = instr->shape;
   if (halo_shape_is_tuple(data)) data = data->elements[1];
   int64_t algorithm = halo_instr_int(instr, HALO_ATTR_RNG_ALGORITHM, HALO_RNG_ID_DEFAULT);
-  halo_rng_view v = {.data = data,
+  halo_rng_desc v = {.data = data,
                      .threefry = algorithm == HALO_RNG_ID_THREEFRY,
                      .words = halo_type_bits(data->type) == 64 ? 2 : 1,
                      .split = -1};

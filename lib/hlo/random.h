@@ -11,7 +11,7 @@ enum { HALO_RNG_ID_DEFAULT, HALO_RNG_ID_THREEFRY, HALO_RNG_ID_PHILOX };
 enum { HALO_RNG_ID_UNIFORM, HALO_RNG_ID_NORMAL };
 
 /* Blocks of random words by counter: two words of 32 bits (Threefry) or four (Philox). */
-typedef struct halo_rng_view {
+typedef struct halo_rng_desc {
   const halo_shape *data; /* of the elements */
   bool threefry;
   int64_t words;  /* that an element takes: 2 for 64 bits, else 1 */
@@ -19,9 +19,9 @@ typedef struct halo_rng_view {
   /* Threefry, elements of one word: neighbours along this dimension, of half its extent, share a block;
    * blocks are numbered row-major in the array of these halves. -1: an element has a block of its own. */
   int split;
-} halo_rng_view;
+} halo_rng_desc;
 
 /* For an rng-bit-generator whose result is (state, data), or the data alone. */
-halo_rng_view halo_rng_view_of(const halo_instr *instr);
+halo_rng_desc halo_rng_desc_of(const halo_instr *instr);
 
 #endif

@@ -24,7 +24,7 @@ static bool reduction_stays(const halo_instr *instr, int32_t operand) {
          halo_shape_same_dims(to, from);
 }
 
-static void reduction_walk(halo_reduce_view *v, halo_pointer_map *seen, const halo_instr *instr) {
+static void reduction_walk(halo_reduce_desc *v, halo_pointer_map *seen, const halo_instr *instr) {
   if (!reduction_visit(seen, instr)) return;
   if (instr->opcode == HALO_OP_REDUCE) {
     if (v->hero_count < HALO_REDUCE_HEROES) v->heroes[v->hero_count] = instr;
@@ -36,9 +36,9 @@ static void reduction_walk(halo_reduce_view *v, halo_pointer_map *seen, const ha
   }
 }
 
-void halo_reduce_find(const halo_computation *body, halo_reduce_view *out) {
+void halo_reduce_find(const halo_computation *body, halo_reduce_desc *out) {
   halo_pointer_map seen = {0};
-  *out = (halo_reduce_view){0};
+  *out = (halo_reduce_desc){0};
   const halo_instr *root = body->root;
   if (root->opcode == HALO_OP_TUPLE) {
     for (int32_t i = 0; i < root->operand_count; i++) reduction_walk(out, &seen, root->operands[i]);
@@ -51,7 +51,7 @@ void halo_reduce_find(const halo_computation *body, halo_reduce_view *out) {
 /* ---- Together ---- */
 
 /* The input as [outer, n, inner]. */
-static bool reduction_measure(halo_reduce_view *v, const char **why) {
+static bool reduction_measure(halo_reduce_desc *v, const char **why) {
   bool reduced[HALO_MAX_RANK] = {false};
   int32_t count;
   const int64_t *dims = halo_instr_ints(v->heroes[0], HALO_ATTR_DIMENSIONS, &count);
@@ -132,7 +132,7 @@ static bool reduction_is_associative(const halo_computation *body) {
 }
 
 /* The accumulators of one reduction. */
-static bool reduction_add_values(halo_reduce_view *v, const halo_instr *reduce, const char **why) {
+static bool reduction_add_values(halo_reduce_desc *v, const halo_instr *reduce, const char **why) {
   int32_t n = reduce->operand_count / 2;
   if (!reduction_is_associative(halo_instr_comp(reduce, HALO_ATTR_TO_APPLY))) {
     *why = "the computation may depend on the order of the elements";
@@ -154,7 +154,7 @@ static bool reduction_add_values(halo_reduce_view *v, const halo_instr *reduce, 
 }
 
 /* Whatever depends on a reduction, or on parameter `also`, must do so at the result's own position. */
-static bool reduction_finishes(const halo_computation *body, const halo_reduce_view *v,
+static bool reduction_finishes(const halo_computation *body, const halo_reduce_desc *v,
                                int64_t also, const char **why) {
   halo_pointer_map depends = {0};
   bool fits = true;
@@ -177,7 +177,7 @@ static bool reduction_finishes(const halo_computation *body, const halo_reduce_v
   return fits;
 }
 
-static bool reduction_results_fit(const halo_computation *body, const halo_reduce_view *v,
+static bool reduction_results_fit(const halo_computation *body, const halo_reduce_desc *v,
                                   const char **why) {
   const halo_shape *shape = body->root->shape;
   *why = "results have different numbers of elements";
@@ -192,7 +192,7 @@ static bool reduction_results_fit(const halo_computation *body, const halo_reduc
 
 /* Keeps the reductions that go with the largest. Others that combine few elements are done on the side,
  * by each result for itself. */
-static bool reduction_choose(halo_reduce_view *v, const char **why) {
+static bool reduction_choose(halo_reduce_desc *v, const char **why) {
   enum { SIDE = 64 }; /* elements */
   const halo_instr *main = v->heroes[0];
   for (int32_t h = 1; h < v->hero_count; h++) {
@@ -215,7 +215,7 @@ static bool reduction_choose(halo_reduce_view *v, const char **why) {
   return true;
 }
 
-bool halo_reduce_describe(const halo_computation *body, halo_reduce_view *v, const char **why) {
+bool halo_reduce_describe(const halo_computation *body, halo_reduce_desc *v, const char **why) {
   halo_reduce_find(body, v);
   *why = "the root is no reduction and finishes none";
   if (v->hero_count == 0) return false;
@@ -228,18 +228,18 @@ bool halo_reduce_describe(const halo_computation *body, halo_reduce_view *v, con
   return reduction_results_fit(body, v, why) && reduction_finishes(body, v, -1, why);
 }
 
-bool halo_reduce_describe_one(const halo_instr *reduce, halo_reduce_view *v, const char **why) {
-  *v = (halo_reduce_view){.heroes = {reduce}, .hero_count = 1};
+bool halo_reduce_describe_one(const halo_instr *reduce, halo_reduce_desc *v, const char **why) {
+  *v = (halo_reduce_desc){.heroes = {reduce}, .hero_count = 1};
   return reduction_measure(v, why) && reduction_add_values(v, reduce, why);
 }
 
-bool halo_reduce_reads_behind(const halo_computation *body, const halo_reduce_view *v,
+bool halo_reduce_reads_behind(const halo_computation *body, const halo_reduce_desc *v,
                               int64_t parameter) {
   const char *why;
   return reduction_finishes(body, v, parameter, &why);
 }
 
-bool halo_reduce_match(const halo_reduce_view *a, const halo_reduce_view *b) {
+bool halo_reduce_match(const halo_reduce_desc *a, const halo_reduce_desc *b) {
   return a->ordered == b->ordered && halo_shape_same_dims(a->in, b->in) &&
          reduction_same_dimensions(a->heroes[0], b->heroes[0]);
 }

@@ -18,7 +18,7 @@ typedef struct halo_reduce_value {
 
 /* Reductions over the same dimensions of operands of the same dimensions: a row-major [outer, n, inner]
  * array of which n is reduced. */
-typedef struct halo_reduce_view {
+typedef struct halo_reduce_desc {
   const halo_instr *heroes[HALO_REDUCE_HEROES];
   int32_t hero_count;
   halo_reduce_value values[HALO_REDUCE_VALUES]; /* of all heroes, one after the other */
@@ -26,21 +26,21 @@ typedef struct halo_reduce_view {
   int64_t outer, n, inner;
   const halo_shape *in, *out; /* dimensions of all operands and of all results */
   bool ordered;               /* a body is only associative: neighbours must not change places */
-} halo_reduce_view;
+} halo_reduce_desc;
 
 /* Finds the reductions that the root is, or comes from by operations that stay at the result's own
  * position: elementwise ones, reshapes and copies. None: hero_count is 0. Only `heroes` is filled in. */
-void halo_reduce_find(const halo_computation *body, halo_reduce_view *out);
+void halo_reduce_find(const halo_computation *body, halo_reduce_desc *out);
 /* Whether all of them, and what follows them, can be computed together, each input element being read
- * once; the view is complete then. Otherwise *why says why not. */
-bool halo_reduce_describe(const halo_computation *body, halo_reduce_view *out, const char **why);
+ * once; the description is complete then. Otherwise *why says why not. */
+bool halo_reduce_describe(const halo_computation *body, halo_reduce_desc *out, const char **why);
 /* The same of one reduction alone, whatever follows it. */
-bool halo_reduce_describe_one(const halo_instr *reduce, halo_reduce_view *out, const char **why);
-/* Whether a parameter is read by what follows the reductions of a complete view alone, and at the
+bool halo_reduce_describe_one(const halo_instr *reduce, halo_reduce_desc *out, const char **why);
+/* Whether a parameter is read by what follows the reductions of a complete description alone, and at the
  * result's own position: it may then be the result of another such reduction, made by the same kernel. */
-bool halo_reduce_reads_behind(const halo_computation *body, const halo_reduce_view *view,
+bool halo_reduce_reads_behind(const halo_computation *body, const halo_reduce_desc *desc,
                               int64_t parameter);
-/* Whether the reductions of two complete views may be computed by one kernel over one input. */
-bool halo_reduce_match(const halo_reduce_view *a, const halo_reduce_view *b);
+/* Whether the reductions of two complete descriptions may be computed by one kernel over one input. */
+bool halo_reduce_match(const halo_reduce_desc *a, const halo_reduce_desc *b);
 
 #endif

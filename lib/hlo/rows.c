@@ -13,7 +13,7 @@ static bool rows_fit(const halo_shape *shape, halo_rows rows) {
 }
 
 bool halo_rows_of(const halo_instr *reduce, halo_rows *out, halo_reduce_value *value) {
-  halo_reduce_view v;
+  halo_reduce_desc v;
   const char *why;
   if (reduce->opcode != HALO_OP_REDUCE || reduce->operand_count != 2 ||
       !halo_reduce_describe_one(reduce, &v, &why)) {
@@ -94,7 +94,7 @@ static uint64_t rows_reads(const halo_computation *body, halo_rows rows,
 /* ---- All together ---- */
 
 /* Adds a reduction behind those of its phase and of earlier ones. */
-static void rows_add(halo_rows_view *v, halo_rows_hero hero) {
+static void rows_add(halo_rows_desc *v, halo_rows_hero hero) {
   int32_t at = v->count++;
   while (at > 0 && v->heroes[at - 1].phase > hero.phase) {
     v->heroes[at] = v->heroes[at - 1];
@@ -105,7 +105,7 @@ static void rows_add(halo_rows_view *v, halo_rows_hero hero) {
 }
 
 /* Finds the reductions and in which order they come; `after` has, of instructions, how many phases they need. */
-static bool rows_order(const halo_computation *body, halo_rows_view *v,
+static bool rows_order(const halo_computation *body, halo_rows_desc *v,
                        const halo_pointer_map *strays, halo_pointer_map *after, const char **why) {
   enum { SIDE = 64 }; /* elements that are reduced on the side */
   for (int32_t i = 0; i < body->instrs.count; i++) {
@@ -138,9 +138,9 @@ static bool rows_order(const halo_computation *body, halo_rows_view *v,
   return true;
 }
 
-bool halo_rows_follow(const halo_computation *body, halo_rows rows, halo_rows_view *v,
+bool halo_rows_follow(const halo_computation *body, halo_rows rows, halo_rows_desc *v,
                       const char **why) {
-  *v = (halo_rows_view){.rows = rows};
+  *v = (halo_rows_desc){.rows = rows};
   halo_pointer_map strays = {0}, after = {0};
   rows_find_strays(body, rows, &strays);
   bool fits = rows_order(body, v, &strays, &after, why);
@@ -157,10 +157,10 @@ bool halo_rows_follow(const halo_computation *body, halo_rows rows, halo_rows_vi
   return fits;
 }
 
-bool halo_rows_describe(const halo_computation *body, halo_rows_view *v, const char **why) {
+bool halo_rows_describe(const halo_computation *body, halo_rows_desc *v, const char **why) {
   const char *last = "it reduces no rows";
   halo_rows tried = {0, 0};
-  *v = (halo_rows_view){0};
+  *v = (halo_rows_desc){0};
   for (int32_t i = 0; i < body->instrs.count; i++) {
     halo_rows rows;
     halo_reduce_value value;

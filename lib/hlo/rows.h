@@ -20,7 +20,7 @@ typedef struct halo_rows_hero {
   int32_t phase; /* its elements are made of results of earlier phases */
 } halo_rows_hero;
 
-typedef struct halo_rows_view {
+typedef struct halo_rows_desc {
   halo_rows rows;
   halo_rows_hero heroes[HALO_ROWS_HEROES]; /* by rising phase */
   int32_t count, phases;
@@ -29,17 +29,17 @@ typedef struct halo_rows_view {
    * those of their own row, an element of many only at its own place or reduced. Parameters beyond 63 have
    * none. */
   uint64_t reads;
-} halo_rows_view;
+} halo_rows_desc;
 
 /* Whether an instruction reduces the elements of rows that lie together, by an operation that may be
  * reordered, to one value a row. */
 bool halo_rows_of(const halo_instr *reduce, halo_rows *out, halo_reduce_value *value);
 /* Whether a kernel of these rows can compute the body row by row, with its reductions one after the other; the
- * view is complete then. Otherwise *why says why not. */
-bool halo_rows_follow(const halo_computation *body, halo_rows rows, halo_rows_view *out,
+ * description is complete then. Otherwise *why says why not. */
+bool halo_rows_follow(const halo_computation *body, halo_rows rows, halo_rows_desc *out,
                       const char **why);
 /* The same with the rows of one of its reductions, if a kernel for reductions alone would not do. */
-bool halo_rows_describe(const halo_computation *body, halo_rows_view *out, const char **why);
+bool halo_rows_describe(const halo_computation *body, halo_rows_desc *out, const char **why);
 /* Whether a broadcast gives all elements of a row the operand's value for that row. */
 bool halo_rows_spreads(const halo_instr *broadcast, halo_rows rows);
 

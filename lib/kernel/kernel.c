@@ -9,7 +9,8 @@
 enum { HOLE_COUNT = 32 };
 
 static const char *const hole_texts[HOLE_COUNT][3] = {
-#define HALO_HOLE(NAME, byte, kernel, function, alone) [byte] = {kernel, function, alone},
+#define HALO_HOLE(NAME, byte, kernel, function, single_item)                                       \
+  [byte] = {kernel, function, single_item},
 #include "kernel/holes.def"
 #undef HALO_HOLE
 };
@@ -58,7 +59,7 @@ double halo_grid_groups(const halo_grid *grid) {
   return groups;
 }
 
-bool halo_grid_is_apart(const halo_grid *grid) {
+bool halo_grid_has_single_items(const halo_grid *grid) {
   bool apart = true;
   for (uint32_t d = 0; d < grid->dims; d++) apart &= grid->local[d] == 1;
   return apart;

@@ -27,7 +27,7 @@
 #define HALO_UNIT "@"
 
 typedef enum halo_hole {
-#define HALO_HOLE(NAME, byte, kernel, function, alone) HALO_HOLE_##NAME = byte,
+#define HALO_HOLE(NAME, byte, kernel, function, single_item) HALO_HOLE_##NAME = byte,
 #include "kernel/holes.def"
 #undef HALO_HOLE
 } halo_hole;
@@ -35,7 +35,7 @@ typedef enum halo_hole {
 typedef enum halo_kernel_form {
   HALO_FORM_KERNEL,
   HALO_FORM_FUNCTION, /* of a work item at (h_x, h_y), its first two parameters */
-  HALO_FORM_ALONE /* the same, where groups are of one work item: it shares memory with nobody and waits for nobody */
+  HALO_FORM_SINGLE_ITEM /* the same, where groups are of one work item: it shares memory with nobody and waits for nobody */
 } halo_kernel_form;
 
 /* Appends `length` bytes of a text in a form, with `unit` for the number of its unit; NULL: that stays a hole. */
@@ -63,7 +63,7 @@ size_t halo_grid_height(const halo_grid *grid);
 double halo_grid_count(const halo_grid *grid);
 double halo_grid_groups(const halo_grid *grid);
 /* Whether each work item is a group of its own. */
-bool halo_grid_is_apart(const halo_grid *grid);
+bool halo_grid_has_single_items(const halo_grid *grid);
 
 /* A part of a launch: work items from `offset` on. get_global_id counts the offset, and get_group_id does not: along y and z
  * kernels ask for the former only. */

@@ -58,7 +58,7 @@ static const halo_instr *dispatch_hero(const halo_computation *body) {
 /* The first of several reductions, or what the root finishes by more than elementwise operations: their
  * family looks for all of them. */
 static const halo_instr *dispatch_reduction(const halo_computation *body) {
-  halo_reduce_view v;
+  halo_reduce_desc v;
   halo_reduce_find(body, &v);
   return v.hero_count > 0 ? v.heroes[0] : NULL;
 }
@@ -146,27 +146,27 @@ static halo_status dispatch_check(const halo_lowering *l) {
 }
 
 /* What a body may be recognised as. */
-typedef struct dispatch_views {
-  halo_attention_view attention;
-  halo_rows_view rows;
-  halo_reduce_view reduce;
-} dispatch_views;
+typedef struct dispatch_descs {
+  halo_attention_desc attention;
+  halo_rows_desc rows;
+  halo_reduce_desc reduce;
+} dispatch_descs;
 
 /* The family of what has no one hero, such as chains of reductions of rows, or NULL. */
-static const halo_family *dispatch_whole(halo_lowering *l, dispatch_views *views) {
+static const halo_family *dispatch_whole(halo_lowering *l, dispatch_descs *descs) {
   const char *why;
-  if (halo_attention_describe(l->computation, &views->attention, &why)) {
-    l->attention = &views->attention;
+  if (halo_attention_describe(l->computation, &descs->attention, &why)) {
+    l->attention = &descs->attention;
     return &halo_family_attention;
   }
-  if (!halo_rows_describe(l->computation, &views->rows, &why)) return NULL;
-  l->rows = &views->rows;
+  if (!halo_rows_describe(l->computation, &descs->rows, &why)) return NULL;
+  l->rows = &descs->rows;
   return &halo_family_rows;
 }
 
-static void dispatch_describe_reduction(halo_lowering *l, dispatch_views *views) {
-  bool fits = halo_reduce_describe(l->computation, &views->reduce, &l->reduce_why);
-  l->reduce = fits ? &views->reduce : NULL;
+static void dispatch_describe_reduction(halo_lowering *l, dispatch_descs *descs) {
+  bool fits = halo_reduce_describe(l->computation, &descs->reduce, &l->reduce_why);
+  l->reduce = fits ? &descs->reduce : NULL;
 }
 
 static halo_status dispatch_lower(halo_lowering *l, const halo_family *family,
@@ -184,15 +184,15 @@ static halo_status dispatch_lower(halo_lowering *l, const halo_family *family,
 
 halo_status halo_kernels_lower(halo_lowering *l, const char **out_chosen) {
   l->loop = halo_loop_facts_create(l->arena);
-  dispatch_views views;
-  const halo_family *family = dispatch_whole(l, &views);
+  dispatch_descs descs;
+  const halo_family *family = dispatch_whole(l, &descs);
   if (!family) {
     l->hero = dispatch_hero(l->computation);
     if (!l->hero) l->hero = dispatch_reduction(l->computation);
     family = l->hero ? dispatch_family(l->hero->opcode) : &halo_family_loop;
   }
   HALO_TRY(dispatch_check(l));
-  if (family == &halo_family_reduce) dispatch_describe_reduction(l, &views);
+  if (family == &halo_family_reduce) dispatch_describe_reduction(l, &descs);
   halo_status status = dispatch_lower(l, family, out_chosen);
   l->attention = NULL;
   l->rows = NULL;

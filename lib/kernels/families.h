@@ -38,7 +38,8 @@ const halo_integer *halo_loop_start(halo_emitter *e, int64_t items, int64_t row)
 /* Sizes the launch for these: as many items, at least one. */
 void halo_loop_launch(const halo_lowering *l, halo_launch *launch, int64_t items, int64_t row);
 
-/* kernels/loop/spans.c: rows cut into spans within which all neighbours do the same. */
+/* kernels/loop/spans.c: rows cut into spans within which all neighbours do the same (compilers call it index-set
+ * splitting). */
 /* Emits what is done for the element at a position among all items, its stores with it. */
 typedef void halo_loop_body(const halo_lowering *l, halo_emitter *e, const halo_integer *at);
 typedef struct halo_loop_spans {
@@ -70,10 +71,10 @@ void halo_loop_emit_short(const halo_lowering *l, halo_emitter *e, const halo_lo
 void halo_loop_launch_short(const halo_lowering *l, halo_launch *launch, const halo_loop_short *s);
 
 /* turn.c: loop:turn. */
-bool halo_turn_supports(const halo_lowering *l, const char **why);
-bool halo_turn_works_on(const halo_caps *caps, const char **why);
-double halo_turn_cost(const halo_lowering *l);
-halo_status halo_turn_lower(halo_lowering *l);
+bool halo_transpose_supports(const halo_lowering *l, const char **why);
+bool halo_transpose_works_on(const halo_caps *caps, const char **why);
+double halo_transpose_cost(const halo_lowering *l);
+halo_status halo_transpose_lower(halo_lowering *l);
 
 /* scan.c: window:scan. */
 bool halo_scan_supports(const halo_lowering *l, const char **why);

@@ -65,9 +65,9 @@ typedef struct halo_lowering {
   const halo_instr *hero;
   halo_loop_facts *loop; /* what forms of loops have found out; set by halo_kernels_lower */
   /* What the body was recognised as, for the families of these names; NULL for others. Of halo_kernels_lower, while it runs. */
-  const halo_attention_view *attention;
-  const halo_rows_view *rows;
-  const halo_reduce_view *reduce; /* NULL also where it cannot be computed so, */
+  const halo_attention_desc *attention;
+  const halo_rows_desc *rows;
+  const halo_reduce_desc *reduce; /* NULL also where it cannot be computed so, */
   const char *reduce_why;         /* and why not */
   /* Where the plan chooses how to launch steps: what its implementations know of them. There is no fusion then. */
   const void *run;

@@ -53,7 +53,7 @@ typedef struct bundle_state {
   int32_t open[BUNDLE_OPEN]; /* bundles that wait; -1: none */
   double held;               /* bytes that are kept for them */
   int32_t order;             /* of the next that goes */
-  int32_t *shares;           /* by number, where they are asked for */
+  int32_t *bundle_sizes;     /* by number, where they are asked for */
 } bundle_state;
 
 /* ---- What may be in one ---- */
@@ -506,7 +506,7 @@ static halo_status bundle_divide(bundle_state *e, halo_steps *steps, int32_t end
 }
 
 /* Only counts. Where a region takes a step of few, the others are soon alone: a few count as none. */
-static void bundle_share(bundle_state *e, const halo_steps *steps) {
+static void bundle_note_sizes(bundle_state *e, const halo_steps *steps) {
   bundle_find(e, steps);
   bundle_note_uses(e);
   bundle_body *bodies = halo_alloc(sizeof *bodies * BUNDLE_BODIES);
@@ -515,13 +515,14 @@ static void bundle_share(bundle_state *e, const halo_steps *steps) {
     int32_t count = bundle_gather(e, &e->bundles.data[i], bodies, &b);
     if (count < BUNDLE_SURE) continue;
     for (int32_t k = 0; k < b.count; k++) {
-      for (int32_t m = 0; m < bodies[k].count; m++) e->shares[bodies[k].members[m]->number] = count;
+      for (int32_t m = 0; m < bodies[k].count; m++)
+        e->bundle_sizes[bodies[k].members[m]->number] = count;
     }
   }
   halo_free(bodies);
   for (int32_t i = 0; i < steps->count; i++) {
     for (int32_t l = 0; l < steps->data[i].list_count; l++) {
-      bundle_share(e, &steps->data[i].lists[l]);
+      bundle_note_sizes(e, &steps->data[i].lists[l]);
     }
   }
 }
@@ -592,11 +593,11 @@ halo_status lower_bundles(lower_state *s, const halo_target *target, int32_t uni
   return status;
 }
 
-int32_t *lower_bundle_shares(lower_state *s, const halo_target *target) {
+int32_t *lower_bundle_sizes(lower_state *s, const halo_target *target) {
   bundle_state e = {.s = s, .target = target, .units = s->plan->units.count};
   if (!bundle_begin(&e)) return NULL;
-  e.shares = halo_alloc(sizeof *e.shares * ((size_t)s->plan->step_count + 1));
-  bundle_share(&e, &s->plan->steps);
+  e.bundle_sizes = halo_alloc(sizeof *e.bundle_sizes * ((size_t)s->plan->step_count + 1));
+  bundle_note_sizes(&e, &s->plan->steps);
   bundle_end(&e);
-  return e.shares;
+  return e.bundle_sizes;
 }

@@ -17,6 +17,6 @@ extern const halo_family lower_family_bundle;
 halo_status lower_bundles(lower_state *s, const halo_target *target, int32_t units);
 /* How many steps each step, by number, would be launched together with, itself counted: what a launch of it
  * costs is to be divided by that. NULL where there are no bundles. To be freed. */
-int32_t *lower_bundle_shares(lower_state *s, const halo_target *target);
+int32_t *lower_bundle_sizes(lower_state *s, const halo_target *target);
 
 #endif

@@ -249,9 +249,9 @@ halo_status halo_plan_lower(halo_module *module, const halo_caps *caps, const ch
     lower_hold_pairs(s.plan);
     lower_exchanges(&s);
     int32_t units = s.plan->units.count;
-    s.shares = lower_bundle_shares(&s, &module->target);
+    s.bundle_sizes = lower_bundle_sizes(&s, &module->target);
     status = lower_regions(&s, &module->target);
-    halo_free(s.shares);
+    halo_free(s.bundle_sizes);
     if (status == HALO_OK) status = lower_bundles(&s, &module->target, units);
     if (s.plan->units.count > units) lower_drop_units(s.plan);
     lower_keep_texts(s.plan);

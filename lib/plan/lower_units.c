@@ -70,8 +70,8 @@ void lower_unit_name(halo_strbuf *out, const char *name, const char *number) {
 }
 
 void lower_unit_functions(halo_strbuf *out, const halo_plan_unit *unit, const char *number,
-                          bool alone) {
-  halo_kernel_form form = alone ? HALO_FORM_ALONE : HALO_FORM_FUNCTION;
+                          bool single_items) {
+  halo_kernel_form form = single_items ? HALO_FORM_SINGLE_ITEM : HALO_FORM_FUNCTION;
   for (int32_t k = 0; k < unit->kernel_count; k++) {
     halo_kernel_render(out, unit->kernels[k], form, number);
   }
@@ -90,13 +90,13 @@ static void unit_visit(halo_steps *steps, unit_visitor *visit, void *data) {
 }
 
 typedef struct unit_plain {
-  bool alone, *of_unit;
+  bool is_cpu, *of_unit;
 } unit_plain;
 
 static void unit_note_plain(void *data, halo_step *step) {
   const unit_plain *p = data;
   if (step->unit < 0 || step->grid.any_local) return;
-  p->of_unit[step->unit] &= p->alone && halo_grid_is_apart(&step->grid);
+  p->of_unit[step->unit] &= p->is_cpu && halo_grid_has_single_items(&step->grid);
 }
 
 bool *lower_plain_units(const lower_state *s) {

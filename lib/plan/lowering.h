@@ -23,7 +23,7 @@ typedef struct lower_state {
   halo_pointer_map reads;   /* while -> which elements of its state are read behind it */
   halo_pointer_map ordered; /* instructions with control edges */
   int32_t clock;
-  int32_t *shares;       /* of launches, by step, or NULL: see lower_bundle_shares */
+  int32_t *bundle_sizes; /* of launches, by step, or NULL: see lower_bundle_sizes */
   halo_target one_group; /* of the device, within a region: see lower_begin_regions */
   bool has_regions;      /* which are worth having implementations that they can hold */
 } lower_state;
@@ -96,7 +96,7 @@ int32_t lower_own_unit(lower_state *s, const halo_kernel *kernel, halo_sections 
 /* Appends the kernels of a unit as functions of a work item's place, whose groups are of one work item if it is `alone`;
  * `number` stands for the unit's. */
 void lower_unit_functions(halo_strbuf *out, const halo_plan_unit *unit, const char *number,
-                          bool alone);
+                          bool single_items);
 /* A name of a unit among such functions. */
 void lower_unit_name(halo_strbuf *out, const char *name, const char *number);
 /* By unit: work items of its kernels share nothing, in whatever groups, or, on CPUs, are alone in theirs. To be

@@ -115,7 +115,7 @@ region_price region_price_step(const region_state *e, const halo_step *step) {
   }
   double work = lower_work(e->target, e->s->caps, step, lower_items(step));
   /* A step that can be launched with others costs a share of that. */
-  int32_t share = e->s->shares ? e->s->shares[step->number] : 0;
+  int32_t share = e->s->bundle_sizes ? e->s->bundle_sizes[step->number] : 0;
   double launch = p->region_waking * p->launch;
   price.as_steps = launch / (share > 1 ? share : 1) + work;
   price.in_region = p->region_step + region_work(e, step);

@@ -178,7 +178,7 @@ static int32_t region_count_calls(const halo_step *steps, int32_t count, int32_t
 /* The call of a function that steps of one unit share, all work items of a step in it. A function that is called
  * from several places is not put in place by compilers, and a loop that calls one for each work item is not made
  * vectors of: so the loop is within it. */
-static void region_share(region_text *t, const halo_step *step, const char *loop) {
+static void region_call_function(region_text *t, const halo_step *step, const char *loop) {
   int32_t number = 0;
   while (number < t->shared.count && strcmp(t->shared.data[number], loop) != 0) number++;
   if (number == t->shared.count) {
@@ -297,7 +297,7 @@ static void region_emit_kernel(region_text *t, const halo_step *step) {
   region_put_items(t, step, shared, &loop);
   region_start(t);
   if (shared) {
-    region_share(t, step, halo_strbuf_text(&loop));
+    region_call_function(t, step, halo_strbuf_text(&loop));
   } else if (alone && region_is_function(t, step)) {
     region_add_function(t, step, halo_strbuf_text(&loop));
   } else {

@@ -154,7 +154,7 @@ static void entry_argument(halo_translator *t, const halo_mlir_op *main, halo_ml
 /* ---- Results ---- */
 
 /* One sharding for each leaf, where any result has one. */
-static halo_instr *entry_share(halo_translator *t, const halo_mlir_op *main, halo_instr *root,
+static halo_instr *entry_shard(halo_translator *t, const halo_mlir_op *main, halo_instr *root,
                                int32_t count) {
   if (!halo_translate_ok(t) || count == 0) return root;
   halo_sharding *elements = halo_arena_array(t->arena, halo_sharding, count);
@@ -228,7 +228,7 @@ static void entry_main(halo_translator *t) {
   halo_instr **results = halo_arena_array(t->arena, halo_instr *, count + 1);
   halo_translate_function_block(t, main, results, count);
   halo_instr *root = halo_translate_pack(t, results, count);
-  root = entry_share(t, main, root, count);
+  root = entry_shard(t, main, root, count);
   halo_translate_end(t, root, outer);
   if (halo_translate_ok(t)) {
     entry_finish(t);

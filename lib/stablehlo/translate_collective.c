@@ -195,7 +195,7 @@ void halo_translate_op_collective(halo_translator *t, halo_mlir_op *op) {
 }
 
 /* What came along the dimension that was split, put together along another. */
-static halo_instr *collective_turn(halo_translator *t, halo_instr *whole, int64_t split,
+static halo_instr *collective_join(halo_translator *t, halo_instr *whole, int64_t split,
                                    int64_t concat, int64_t parts) {
   const halo_shape *from = whole->shape;
   int64_t dims[HALO_MAX_RANK + 1], order[HALO_MAX_RANK + 1], last[HALO_MAX_RANK];
@@ -252,7 +252,7 @@ void halo_translate_op_all_to_all(halo_translator *t, halo_mlir_op *op) {
   attrs.data[attrs.count++] = halo_translate_ints(t, HALO_ATTR_DIMENSIONS, &split, 1);
   halo_instr *whole =
       halo_translate_emit(t, HALO_OP_ALL_TO_ALL, shape, operands, 1, attrs.data, attrs.count);
-  if (whole && split != concat) whole = collective_turn(t, whole, split, concat, parts);
+  if (whole && split != concat) whole = collective_join(t, whole, split, concat, parts);
   halo_translate_results(t, op, whole);
 }
 

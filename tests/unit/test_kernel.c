@@ -31,7 +31,7 @@ START_TEST(forms) {
   check_form(text, HALO_FORM_FUNCTION, NULL,
              "static void f(const size_t h_x, const size_t h_y, int x) {\n  __local int a[2];\n"
              "  barrier(0);\n  a[get_local_id(0)] = get_group_id(0) + h_y;\n}\n");
-  check_form(text, HALO_FORM_ALONE, NULL,
+  check_form(text, HALO_FORM_SINGLE_ITEM, NULL,
              "static void f(const size_t h_x, const size_t h_y, int x) {\n  int a[2];\n"
              "  (void)(0);\n  a[0] = h_x + h_y;\n}\n");
 }
@@ -55,7 +55,7 @@ START_TEST(sizes) {
   check_kernel(&kernel, HALO_FORM_KERNEL,
                "int g(int x);\n"
                "__attribute__((reqd_work_group_size(16, 8, 1))) __kernel void u7(int x)");
-  check_kernel(&kernel, HALO_FORM_ALONE,
+  check_kernel(&kernel, HALO_FORM_SINGLE_ITEM,
                "int g(int x);\nstatic void u7(const size_t h_x, const size_t h_y, int x)");
 }
 END_TEST
@@ -63,7 +63,7 @@ END_TEST
 START_TEST(units) {
   check_form("u" HALO_UNIT "_k0", HALO_FORM_KERNEL, "12", "u12_k0");
   check_form("u" HALO_UNIT "_k0", HALO_FORM_KERNEL, NULL, "u" HALO_UNIT "_k0");
-  check_form("u" HALO_UNIT "_k0", HALO_FORM_ALONE, HALO_UNIT "n3", "u" HALO_UNIT "n3_k0");
+  check_form("u" HALO_UNIT "_k0", HALO_FORM_SINGLE_ITEM, HALO_UNIT "n3", "u" HALO_UNIT "n3_k0");
 }
 END_TEST
 
@@ -89,16 +89,16 @@ START_TEST(grids) {
   ck_assert_uint_eq(halo_grid_height(&line), 1);
   ck_assert_double_eq(halo_grid_count(&line), 128);
   ck_assert_double_eq(halo_grid_groups(&line), 4);
-  ck_assert(!line.any_local && !halo_grid_is_apart(&line));
+  ck_assert(!line.any_local && !halo_grid_has_single_items(&line));
   halo_grid plane = {.dims = 2, .global = {6, 5}, .local = {1, 1}};
   ck_assert_uint_eq(halo_grid_width(&plane), 6);
   ck_assert_uint_eq(halo_grid_height(&plane), 5);
   ck_assert_double_eq(halo_grid_count(&plane), 30);
   ck_assert_double_eq(halo_grid_groups(&plane), 30);
-  ck_assert(halo_grid_is_apart(&plane));
+  ck_assert(halo_grid_has_single_items(&plane));
   plane.local[1] = 5;
   ck_assert_double_eq(halo_grid_groups(&plane), 6);
-  ck_assert(!halo_grid_is_apart(&plane));
+  ck_assert(!halo_grid_has_single_items(&plane));
 }
 END_TEST
 

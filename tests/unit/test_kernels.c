@@ -9,7 +9,8 @@
 #include "suite.h"
 
 extern const char halo_cl_conv_depthwise[], halo_cl_conv_image[], halo_cl_gemm_pack[],
-    halo_cl_gemm_panels[], halo_cl_gemm_tile[], halo_cl_reduce[], halo_cl_scalar[], halo_cl_turn[];
+    halo_cl_gemm_panels[], halo_cl_gemm_tile[], halo_cl_reduce[], halo_cl_scalar[],
+    halo_cl_transpose[];
 
 static halo_cl_device *open_device(void) {
   halo_cl_device *device;
@@ -281,7 +282,7 @@ START_TEST(turn_holes) {
                                       TILE "H_P 65; H_O 33; H_BATCH 1; H_TILE 32; H_MODE 0",
                                       TILE "H_P 65; H_O 33; H_BATCH 1; H_TILE 32; H_MODE 1",
                                       TILE "H_P 64; H_O 32; H_BATCH 3; H_TILE 16; H_MODE 1"};
-  CHECK_INSTANCES(halo_cl_turn, holes);
+  CHECK_INSTANCES(halo_cl_transpose, holes);
 }
 END_TEST
 

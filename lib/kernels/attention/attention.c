@@ -6,7 +6,7 @@
 #include "hlo/attention.h"
 
 #include "codegen/ctype.h"
-#include "kernels/dot/view.h"
+#include "kernels/dot/describe.h"
 #include "kernels/families.h"
 #include "kernels/parts.h"
 
@@ -21,8 +21,8 @@ enum {
 
 typedef struct attention_text {
   halo_lowering *l;
-  halo_attention_view v;
-  halo_dot_view scores, product;
+  halo_attention_desc v;
+  halo_dot_desc scores, product;
   halo_parts parts;
   int lanes, block, keys, local;
 } attention_text;
@@ -200,7 +200,7 @@ static halo_status attention_item_lower(halo_lowering *l) {
 
 /* Keys and values that local memory holds; a power of two. */
 static int attention_group_block(const halo_lowering *l) {
-  const halo_attention_view *v = l->attention;
+  const halo_attention_desc *v = l->attention;
   int block = 16;
   while (block > 0 && 4 * block * (v->depth + v->width) > (int64_t)l->caps->local_memory)
     block /= 2;
@@ -227,7 +227,7 @@ static bool attention_group_works_on(const halo_caps *caps, const char **why) {
 /* Seconds of the products, by operations that vectors of a CPU's do many of at a time; a query is worked on by so many work
  * items. */
 static double attention_cost(const halo_lowering *l, double slower, double items) {
-  const halo_attention_view *v = l->attention;
+  const halo_attention_desc *v = l->attention;
   double scores = (double)v->rows.outer * (double)v->rows.n;
   const halo_prices *p = halo_lowering_prices(l);
   double each = p->attention_score + (double)(v->depth + v->width) * p->attention_product;
@@ -245,7 +245,7 @@ static double attention_group_cost(const halo_lowering *l) {
 
 /* Each element of a result computes all weights of its row anew. */
 static double attention_loop_cost(const halo_lowering *l) {
-  const halo_attention_view *v = l->attention;
+  const halo_attention_desc *v = l->attention;
   double over = (double)v->width * (double)v->rows.n;
   return attention_cost(l, halo_lowering_prices(l)->attention_loop * over, (double)v->width);
 }

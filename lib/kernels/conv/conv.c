@@ -12,7 +12,7 @@ extern const char halo_cl_gemm_tile[];
 /* ---- Tiles ---- */
 
 /* "inline T name_a(..., b, x, k)": an element of lhs for a row and a k. */
-static void conv_tile_lhs(halo_parts *p, const halo_conv_view *v) {
+static void conv_tile_lhs(halo_parts *p, const halo_conv_desc *v) {
   halo_emitter *e = &p->e;
   emit_frame *frame = halo_parts_open(p);
   halo_conv_axes rows = halo_conv_rows(v), window = halo_conv_window(v);
@@ -29,7 +29,7 @@ static void conv_tile_lhs(halo_parts *p, const halo_conv_view *v) {
 }
 
 /* Likewise of rhs for a column. */
-static void conv_tile_rhs(halo_parts *p, const halo_conv_view *v) {
+static void conv_tile_rhs(halo_parts *p, const halo_conv_desc *v) {
   halo_emitter *e = &p->e;
   emit_frame *frame = halo_parts_open(p);
   halo_conv_axes window = halo_conv_window(v);
@@ -41,14 +41,14 @@ static void conv_tile_rhs(halo_parts *p, const halo_conv_view *v) {
   halo_parts_close(p, halo_ctype_compute(v->accumulator), "_b", "b, x, k", NULL);
 }
 
-static void conv_tile_view(const halo_lowering *l, halo_conv_view *v) {
+static void conv_tile_desc(const halo_lowering *l, halo_conv_desc *v) {
   halo_conv_describe(l->hero, v);
   halo_conv_fill_holes(v);
 }
 
 static bool conv_tile_supports(const halo_lowering *l, const char **why) {
-  halo_conv_view v;
-  conv_tile_view(l, &v);
+  halo_conv_desc v;
+  conv_tile_desc(l, &v);
   if (l->caps->local_memory < 2 * 16 * 65 * halo_type_size(v.accumulator)) {
     *why = "the device has too little local memory";
     return false;
@@ -57,20 +57,20 @@ static bool conv_tile_supports(const halo_lowering *l, const char **why) {
 }
 
 /* Parts of the terms, of `share` each; not of products in phases, whose places may be outside of the result. */
-static int64_t conv_tile_parts(const halo_lowering *l, const halo_conv_view *v, int64_t *share) {
+static int64_t conv_tile_parts(const halo_lowering *l, const halo_conv_desc *v, int64_t *chunk) {
   int64_t tiles = v->products * ((v->m + 63) / 64) * ((v->n + 63) / 64), parts = 1;
-  if (v->products == v->groups) parts = halo_panels_tile_parts(l, tiles, v->k, share);
-  if (parts == 1) *share = v->k;
+  if (v->products == v->groups) parts = halo_panels_tile_parts(l, tiles, v->k, chunk);
+  if (parts == 1) *chunk = v->k;
   return parts;
 }
 
 static double conv_tile_cost(const halo_lowering *l) {
-  halo_conv_view v;
-  conv_tile_view(l, &v);
+  halo_conv_desc v;
+  conv_tile_desc(l, &v);
   double rows = (double)halo_panels_round_up(v.m, 64),
          columns = (double)halo_panels_round_up(v.n, 64);
   double work = (double)v.products * rows * columns * (double)v.k;
-  int64_t share, parts = conv_tile_parts(l, &v, &share);
+  int64_t chunk, parts = conv_tile_parts(l, &v, &chunk);
   double results = (double)v.products * rows * columns, items = results / 16 * (double)parts;
   const halo_prices *p = halo_lowering_prices(l);
   double cost = p->launch + halo_lowering_operations(l, p->product_tile * work, items);
@@ -78,7 +78,7 @@ static double conv_tile_cost(const halo_lowering *l) {
 }
 
 /* Places of the windows of all results that are holes for each that is none. */
-static double conv_holes(const halo_conv_view *v) {
+static double conv_holes(const halo_conv_desc *v) {
   double holes = 1;
   for (int s = 0; s < v->dims->spatial; s++) {
     /* A step of a stride that has something in common with the holes' meets them more or less often. */
@@ -89,7 +89,7 @@ static double conv_holes(const halo_conv_view *v) {
 }
 
 static double conv_loop_cost(const halo_lowering *l) {
-  halo_conv_view v;
+  halo_conv_desc v;
   halo_conv_describe(l->hero, &v);
   const halo_prices *p = halo_lowering_prices(l);
   double results = (double)v.groups * (double)v.m * (double)v.n;
@@ -109,14 +109,14 @@ static bool conv_is_minor(const halo_shape *shape, int dim) {
 }
 
 static halo_status conv_tile_lower(halo_lowering *l) {
-  halo_conv_view v;
-  conv_tile_view(l, &v);
+  halo_conv_desc v;
+  conv_tile_desc(l, &v);
   const char *name = halo_kernel_name(l, "tile");
   halo_parts p;
   halo_conv_begin(&p, l, &v, name);
   conv_tile_lhs(&p, &v);
   conv_tile_rhs(&p, &v);
-  int64_t share, parts = conv_tile_parts(l, &v, &share);
+  int64_t chunk, parts = conv_tile_parts(l, &v, &chunk);
   int64_t elements = halo_shape_element_count(v.conv->shape);
   int32_t scratch = l->scratch.count;
   const char *partial = NULL;
@@ -127,22 +127,22 @@ static halo_status conv_tile_lower(halo_lowering *l) {
     halo_conv_store(&p, &v);
   }
   /* What lies side by side in the result is computed side by side: output features, or places. */
-  bool turned = !conv_is_minor(v.conv->shape, v.dims->out_feature);
-  int64_t rows = turned ? v.n : v.m, columns = turned ? v.m : v.n;
+  bool transposed = !conv_is_minor(v.conv->shape, v.dims->out_feature);
+  int64_t rows = transposed ? v.n : v.m, columns = transposed ? v.m : v.n;
   halo_template k;
   halo_parts_template(&p, &k, halo_cl_gemm_tile, "");
   halo_parts_hole(&p, &k, "H_T", "%s", halo_ctype_compute(v.accumulator));
-  halo_parts_hole(&p, &k, "H_A(b, row, k)", "%s_%c(%s, b, row, k)", name, turned ? 'b' : 'a',
+  halo_parts_hole(&p, &k, "H_A(b, row, k)", "%s_%c(%s, b, row, k)", name, transposed ? 'b' : 'a',
                   p.texts.arguments);
-  halo_parts_hole(&p, &k, "H_B(b, k, column)", "%s_%c(%s, b, column, k)", name, turned ? 'a' : 'b',
-                  p.texts.arguments);
+  halo_parts_hole(&p, &k, "H_B(b, k, column)", "%s_%c(%s, b, column, k)", name,
+                  transposed ? 'a' : 'b', p.texts.arguments);
   halo_parts_hole(&p, &k, "H_FMA(a, b, c)", "((a) * (b) + (c))");
-  halo_panels_tile_holes(&k, parts, share);
+  halo_panels_tile_holes(&k, parts, chunk);
   if (parts > 1) {
-    halo_panels_tile_store(&p, &k, partial, elements, turned);
+    halo_panels_tile_store(&p, &k, partial, elements, transposed);
   } else {
     halo_parts_hole(&p, &k, "H_OUT(b, row, column, v)", "%s_out(%s, b, %s, v)", name,
-                    p.texts.arguments, turned ? "column, row" : "row, column");
+                    p.texts.arguments, transposed ? "column, row" : "row, column");
   }
   halo_template_define_int(&k, "H_M", rows);
   halo_template_define_int(&k, "H_N", columns);
@@ -150,8 +150,8 @@ static halo_status conv_tile_lower(halo_lowering *l) {
   halo_template_define_int(&k, "H_BATCH", v.products);
   bool lhs_k = conv_is_minor(v.lhs->shape, v.dims->lhs_feature) && v.inputs > 1;
   bool rhs_k = !conv_is_minor(v.rhs->shape, v.dims->rhs_output);
-  halo_template_define_int(&k, "H_AKFAST", turned ? rhs_k : lhs_k);
-  halo_template_define_int(&k, "H_BKFAST", turned ? lhs_k : rhs_k);
+  halo_template_define_int(&k, "H_AKFAST", transposed ? rhs_k : lhs_k);
+  halo_template_define_int(&k, "H_BKFAST", transposed ? lhs_k : rhs_k);
   halo_kernel_group(l, 16, 16);
   halo_parts_finish(&p, &k);
   halo_launch *launch = halo_parts_launch(&p, "conv:tile");

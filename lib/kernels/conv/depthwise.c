@@ -13,18 +13,18 @@ enum { DEPTHWISE_WIDE = 8, DEPTHWISE_NARROW = 4 };
 /* Work items of a group: neighbours, for the sake of what they both read. */
 enum { DEPTHWISE_GROUP = 8 };
 
-typedef struct depthwise_view {
-  halo_conv_view v;
+typedef struct depthwise_desc {
+  halo_conv_desc v;
   halo_panels b;
   halo_conv_axes lines, window; /* without the dimension that lines run along */
   int along;                    /* that dimension, a spatial one */
   int64_t block;
-} depthwise_view;
+} depthwise_desc;
 
 /* False with a reason when it is not of this kind. */
-static bool depthwise_describe(const halo_lowering *l, depthwise_view *d, const char **why) {
+static bool depthwise_describe(const halo_lowering *l, depthwise_desc *d, const char **why) {
   halo_conv_describe(l->hero, &d->v);
-  const halo_conv_view *v = &d->v;
+  const halo_conv_desc *v = &d->v;
   if (!halo_conv_is_plain(v, why)) return false;
   d->b = halo_panels_choose(l->caps, v->accumulator, INT64_MAX);
   d->block = d->b.nv > 2 ? DEPTHWISE_WIDE : DEPTHWISE_NARROW;
@@ -61,12 +61,12 @@ static bool depthwise_describe(const halo_lowering *l, depthwise_view *d, const 
 }
 
 bool halo_conv_depthwise_supports(const halo_lowering *l, const char **why) {
-  depthwise_view d;
+  depthwise_desc d;
   return depthwise_describe(l, &d, why);
 }
 
 double halo_conv_depthwise_cost(const halo_lowering *l) {
-  depthwise_view d;
+  depthwise_desc d;
   const char *why;
   depthwise_describe(l, &d, &why);
   double size = (double)halo_type_size(d.v.accumulator);
@@ -85,8 +85,8 @@ static int64_t depthwise_product(const halo_conv_axes *axes) {
 
 /* "inline int name_line(..., x, k)": where in the image the line lies that line k of the window meets for line
  * x of the result; -1 when that is padding or a hole. */
-static void depthwise_emit_line(halo_parts *p, const depthwise_view *d) {
-  const halo_conv_view *v = &d->v;
+static void depthwise_emit_line(halo_parts *p, const depthwise_desc *d) {
+  const halo_conv_desc *v = &d->v;
   halo_emitter *e = &p->e;
   halo_parts_open(p);
   const halo_integer *y[HALO_MAX_RANK], *k[HALO_MAX_RANK], *n, *none;
@@ -108,8 +108,8 @@ static void depthwise_emit_line(halo_parts *p, const depthwise_view *d) {
 }
 
 /* "inline int name_tap(..., k, x)": where an element of line k of the window lies in the kernel. */
-static void depthwise_emit_tap(halo_parts *p, const depthwise_view *d) {
-  const halo_conv_view *v = &d->v;
+static void depthwise_emit_tap(halo_parts *p, const depthwise_desc *d) {
+  const halo_conv_desc *v = &d->v;
   halo_emitter *e = &p->e;
   halo_parts_open(p);
   const halo_integer *k[HALO_MAX_RANK], *none;
@@ -128,8 +128,8 @@ static void depthwise_emit_tap(halo_parts *p, const depthwise_view *d) {
   halo_parts_close(p, p->itype, "_tap", "k, x", NULL);
 }
 
-static void depthwise_size_holes(halo_template *k, const depthwise_view *d) {
-  const halo_conv_view *v = &d->v;
+static void depthwise_size_holes(halo_template *k, const depthwise_desc *d) {
+  const halo_conv_desc *v = &d->v;
   const halo_window_dim *w = &v->window[d->along];
   int64_t strides[HALO_MAX_RANK];
   int image = v->dims->lhs_spatial[d->along];
@@ -149,9 +149,9 @@ static void depthwise_size_holes(halo_template *k, const depthwise_view *d) {
 
 /* How a vector of features is stored: past the caches where the result is large and vectors are
  * aligned, and one by one where something is fused behind. A result is found by group, row and column. */
-static void depthwise_store_hole(halo_parts *p, halo_template *k, const depthwise_view *d,
+static void depthwise_store_hole(halo_parts *p, halo_template *k, const depthwise_desc *d,
                                  const char *out) {
-  const halo_conv_view *v = &d->v;
+  const halo_conv_desc *v = &d->v;
   halo_arena *arena = p->l->arena;
   int w = d->b.w;
   const char *type = halo_ctype_compute(v->accumulator), *args = p->texts.arguments;
@@ -176,10 +176,10 @@ static void depthwise_store_hole(halo_parts *p, halo_template *k, const depthwis
 }
 
 halo_status halo_conv_depthwise_lower(halo_lowering *l) {
-  depthwise_view d;
+  depthwise_desc d;
   const char *why;
   depthwise_describe(l, &d, &why);
-  const halo_conv_view *v = &d.v;
+  const halo_conv_desc *v = &d.v;
   const char *name = halo_kernel_name(l, "depthwise");
   halo_parts p;
   halo_conv_begin(&p, l, v, name);

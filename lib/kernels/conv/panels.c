@@ -18,12 +18,12 @@ typedef struct conv_image {
   int rank;
 } conv_image;
 
-static void conv_panels_view(const halo_lowering *l, halo_conv_view *v) {
+static void conv_panels_desc(const halo_lowering *l, halo_conv_desc *v) {
   halo_conv_describe(l->hero, v);
   halo_conv_fill_holes(v);
 }
 
-static conv_image conv_image_of(const halo_conv_view *v) {
+static conv_image conv_image_of(const halo_conv_desc *v) {
   const halo_shape *shape = v->lhs->shape;
   conv_image image = {.elements = 1, .order = shape->minor_to_major, .rank = shape->rank};
   int64_t high[HALO_MAX_RANK];
@@ -53,7 +53,7 @@ static conv_image conv_image_of(const halo_conv_view *v) {
 
 /* How the product is computed. */
 typedef struct conv_product {
-  halo_conv_view v;
+  halo_conv_desc v;
   conv_image image;
   halo_panels b;
   bool rhs_in_place;
@@ -61,12 +61,12 @@ typedef struct conv_product {
   int64_t base_a, group_a;     /* of the first window in the image, and from group to group */
   halo_conv_axes loops; /* the window's axes, neighbours joined where they are one in memory */
   int outer;            /* so many loops are one, which is cut */
-  int64_t cuts, share;  /* parts, and steps of that loop in each */
+  int64_t cuts, chunk;  /* parts, and steps of that loop in each */
 } conv_product;
 
 /* rhs may be read in place: whole panels of neighbouring columns, which are not so far from each other that
  * they fall on few places of the caches. */
-static bool conv_rhs_in_place(const halo_conv_view *v, const halo_panels *b) {
+static bool conv_rhs_in_place(const halo_conv_desc *v, const halo_panels *b) {
   const halo_shape *shape = v->rhs->shape;
   int64_t strides[HALO_MAX_RANK];
   if (v->rhs->opcode != HALO_OP_PARAMETER || shape->type != v->accumulator) return false;
@@ -88,7 +88,7 @@ static void conv_sort(halo_conv_axes *axes) {
 }
 
 static void conv_set_distances(conv_product *p) {
-  const halo_conv_view *v = &p->v;
+  const halo_conv_desc *v = &p->v;
   int64_t strides[HALO_MAX_RANK];
   halo_shape_strides(v->rhs->shape, strides);
   const int64_t *image = p->image.strides;
@@ -141,16 +141,16 @@ enum { CONV_LONG_PANEL = 2 << 20, CONV_PIECE = 384 << 10 };
 
 static void conv_choose_cuts(conv_product *p) {
   int64_t bytes = p->v.k * p->b.nr * (int64_t)halo_type_size(p->v.accumulator), steps = 1;
-  p->cuts = p->share = 1;
+  p->cuts = p->chunk = 1;
   /* Parts are summed for all of the result at once. */
   if (bytes <= CONV_LONG_PANEL || p->v.products != p->v.groups) return;
   int64_t want = (bytes + CONV_PIECE - 1) / CONV_PIECE;
   while (steps < want && p->outer < p->loops.count) steps *= p->loops.axis[p->outer++].size;
-  p->share = (steps + want - 1) / want;
-  p->cuts = (steps + p->share - 1) / p->share;
+  p->chunk = (steps + want - 1) / want;
+  p->cuts = (steps + p->chunk - 1) / p->chunk;
 }
 
-static conv_product conv_product_of(const halo_lowering *l, const halo_conv_view *v,
+static conv_product conv_product_of(const halo_lowering *l, const halo_conv_desc *v,
                                     const conv_image *image) {
   conv_product p = {.v = *v, .image = *image, .cuts = 1};
   p.b = halo_panels_choose(l->caps, p.v.accumulator, p.v.n);
@@ -166,8 +166,8 @@ static conv_product conv_product_of(const halo_lowering *l, const halo_conv_view
 enum { CONV_WIDEST = 64 }; /* columns of a panel at most */
 
 bool halo_conv_panels_supports(const halo_lowering *l, const char **why) {
-  halo_conv_view v;
-  conv_panels_view(l, &v);
+  halo_conv_desc v;
+  conv_panels_desc(l, &v);
   if (!halo_conv_is_plain(&v, why)) return false;
   /* In floating point, since it may be anything. */
   double bytes =
@@ -187,7 +187,7 @@ bool halo_conv_panels_supports(const halo_lowering *l, const char **why) {
 
 /* Seconds of the product, its image apart. */
 static double conv_product_cost(const halo_lowering *l, const conv_product *p) {
-  const halo_conv_view *v = &p->v;
+  const halo_conv_desc *v = &p->v;
   double size = (double)halo_type_size(v->accumulator), products = (double)v->products;
   double m = (double)halo_panels_round_up(v->m, p->b.mr);
   double n = (double)halo_panels_round_up(v->n, p->b.nr), k = (double)v->k;
@@ -209,8 +209,8 @@ static double conv_product_cost(const halo_lowering *l, const conv_product *p) {
 }
 
 double halo_conv_panels_cost(const halo_lowering *l) {
-  halo_conv_view v;
-  conv_panels_view(l, &v);
+  halo_conv_desc v;
+  conv_panels_desc(l, &v);
   conv_image image = conv_image_of(&v);
   conv_product p = conv_product_of(l, &v, &image);
   double bytes = 2 * (double)halo_type_size(v.accumulator) * (double)image.elements;
@@ -221,7 +221,7 @@ double halo_conv_panels_cost(const halo_lowering *l) {
 /* ---- Copies ---- */
 
 /* The image with its padding and holes. */
-static halo_status conv_image_lower(halo_lowering *l, const halo_conv_view *v,
+static halo_status conv_image_lower(halo_lowering *l, const halo_conv_desc *v,
                                     const conv_image *image, const char *name, int32_t scratch) {
   halo_parts parts;
   halo_conv_begin(&parts, l, v, name);
@@ -264,7 +264,7 @@ static halo_status conv_image_lower(halo_lowering *l, const halo_conv_view *v,
 /* rhs in panels. */
 static halo_status conv_pack_lower(halo_lowering *l, const conv_product *p, const char *name,
                                    const halo_panels_pack *pack, int32_t scratch) {
-  const halo_conv_view *v = &p->v;
+  const halo_conv_desc *v = &p->v;
   halo_parts parts;
   halo_conv_begin(&parts, l, v, name);
   halo_emitter *e = &parts.e;
@@ -301,7 +301,7 @@ static void conv_emit_row(halo_parts *parts, const conv_product *p) {
 /* How often a loop over k goes round: where some phases have an element of the kernel less, that depends on the phase. */
 static const char *conv_loop_end(halo_arena *arena, const conv_product *p,
                                  const halo_conv_axis *x) {
-  const halo_conv_view *v = &p->v;
+  const halo_conv_desc *v = &p->v;
   if (x->part < 0 || !halo_conv_has_short_phases(v, x->part)) {
     return halo_arena_printf(arena, "%lld", (long long)x->size);
   }
@@ -322,7 +322,7 @@ static void conv_loop_holes(halo_parts *parts, halo_template *k, const conv_prod
   if (p->outer > 0) {
     halo_strbuf_printf(
         &loops, "for (%s q = part * (%s)%lld; q < (part + 1) * (%s)%lld && q < %lld; ++q)", type,
-        type, (long long)p->share, type, (long long)p->share, (long long)steps);
+        type, (long long)p->chunk, type, (long long)p->chunk, (long long)steps);
   }
   halo_strbuf_append(&a, "0");
   halo_strbuf_append(&b, "0");
@@ -352,7 +352,7 @@ static void conv_loop_holes(halo_parts *parts, halo_template *k, const conv_prod
 
 /* Whether results, or parts of them, are stored as vectors. */
 static bool conv_stores_vectors(const halo_parts *parts, const conv_product *p) {
-  const halo_conv_view *v = &p->v;
+  const halo_conv_desc *v = &p->v;
   bool minor = v->conv->shape->minor_to_major[0] == v->dims->out_feature;
   bool plain = v->conv == halo_lowering_root(parts->l) && v->result == v->accumulator;
   return minor && (plain || p->cuts > 1);
@@ -362,7 +362,7 @@ static bool conv_stores_vectors(const halo_parts *parts, const conv_product *p) 
  * where output features are neighbours there. */
 static void conv_store_holes(halo_parts *parts, halo_template *k, const conv_product *p,
                              const char *out, bool split) {
-  const halo_conv_view *v = &p->v;
+  const halo_conv_desc *v = &p->v;
   const char *at =
       halo_arena_printf(parts->l->arena, "%s_at(%s, b, x, y)", parts->name, parts->texts.arguments);
   if (p->cuts > 1) {
@@ -392,7 +392,7 @@ typedef struct conv_places {
 
 static halo_status conv_product_lower(halo_lowering *l, const conv_product *p, const char *name,
                                       conv_places places) {
-  const halo_conv_view *v = &p->v;
+  const halo_conv_desc *v = &p->v;
   const char *type = halo_ctype_compute(v->accumulator), *out;
   halo_parts parts;
   halo_conv_begin(&parts, l, v, name);
@@ -441,14 +441,14 @@ static halo_status conv_product_lower(halo_lowering *l, const conv_product *p, c
   return halo_parts_end(&parts);
 }
 
-static int32_t conv_scratch(halo_lowering *l, const halo_conv_view *v, int64_t elements) {
+static int32_t conv_scratch(halo_lowering *l, const halo_conv_desc *v, int64_t elements) {
   halo_vec_push(&l->scratch, (halo_scratch){elements * (int64_t)halo_type_size(v->accumulator)});
   return l->scratch.count - 1;
 }
 
 halo_status halo_conv_panels_lower(halo_lowering *l) {
-  halo_conv_view view, *v = &view;
-  conv_panels_view(l, v);
+  halo_conv_desc desc, *v = &desc;
+  conv_panels_desc(l, v);
   conv_image image = conv_image_of(v);
   conv_product product = conv_product_of(l, v, &image), *p = &product;
   conv_places places = {-1, -1, -1};

@@ -4,7 +4,7 @@
 
 #include "codegen/ctype.h"
 
-bool halo_conv_is_plain(const halo_conv_view *v, const char **why) {
+bool halo_conv_is_plain(const halo_conv_desc *v, const char **why) {
   if (v->groups == 0 || v->m == 0 || v->n == 0 || v->k == 0 ||
       halo_shape_element_count(v->lhs->shape) == 0) {
     *why = "an extent is 0";
@@ -21,7 +21,7 @@ bool halo_conv_is_plain(const halo_conv_view *v, const char **why) {
   return true;
 }
 
-void halo_conv_begin(halo_parts *p, halo_lowering *l, const halo_conv_view *v, const char *name) {
+void halo_conv_begin(halo_parts *p, halo_lowering *l, const halo_conv_desc *v, const char *name) {
   /* Images with their padding, and panels, may be larger than any array of the program. */
   double image = (double)v->products * (double)v->batch * (double)(v->inputs + 64);
   for (int s = 0; s < v->dims->spatial; s++) {
@@ -36,7 +36,7 @@ void halo_conv_begin(halo_parts *p, halo_lowering *l, const halo_conv_view *v, c
 }
 
 /* Opens a helper for a result, which is the sum v, and whatever is fused behind it. */
-static emit_frame *conv_open_result(halo_parts *p, const halo_conv_view *v) {
+static emit_frame *conv_open_result(halo_parts *p, const halo_conv_desc *v) {
   halo_emitter *e = &p->e;
   emit_frame *frame = halo_parts_open(p);
   halo_value sum = halo_emit_convert(e, halo_value_name(v->accumulator, "v"), v->result);
@@ -44,7 +44,7 @@ static emit_frame *conv_open_result(halo_parts *p, const halo_conv_view *v) {
   return frame;
 }
 
-static emit_index *conv_result_index(halo_parts *p, const halo_conv_view *v, const char *outside) {
+static emit_index *conv_result_index(halo_parts *p, const halo_conv_desc *v, const char *outside) {
   halo_emitter *e = &p->e;
   halo_conv_axes rows = halo_conv_rows(v);
   return halo_conv_result_index(e, v, &rows, halo_emit_counter(e, "b", v->products),
@@ -52,13 +52,13 @@ static emit_index *conv_result_index(halo_parts *p, const halo_conv_view *v, con
                                 outside);
 }
 
-void halo_conv_store(halo_parts *p, const halo_conv_view *v) {
+void halo_conv_store(halo_parts *p, const halo_conv_desc *v) {
   emit_frame *frame = conv_open_result(p, v);
   halo_parts_store(p, frame, v->conv->shape, conv_result_index(p, v, ""));
   halo_parts_close(p, "void", "_out", "b, x, y", halo_ctype_compute(v->accumulator));
 }
 
-void halo_conv_store_split(halo_parts *p, const halo_conv_view *v) {
+void halo_conv_store_split(halo_parts *p, const halo_conv_desc *v) {
   const char *type = halo_ctype_compute(halo_lowering_root(p->l)->shape->type);
   emit_frame *frame = conv_open_result(p, v);
   halo_parts_value(p, frame, conv_result_index(p, v, "0"));
@@ -68,7 +68,7 @@ void halo_conv_store_split(halo_parts *p, const halo_conv_view *v) {
   halo_parts_close(p, "void", "_put", "b, x, y", type);
 }
 
-void halo_conv_emit_at(halo_parts *p, const halo_conv_view *v) {
+void halo_conv_emit_at(halo_parts *p, const halo_conv_desc *v) {
   halo_emitter *e = &p->e;
   halo_parts_open(p);
   emit_index *index = conv_result_index(p, v, "-1");
@@ -77,7 +77,7 @@ void halo_conv_emit_at(halo_parts *p, const halo_conv_view *v) {
   halo_parts_close(p, p->itype, "_at", "b, x, y", NULL);
 }
 
-const char *halo_conv_operand(halo_parts *p, const halo_conv_view *v, const halo_instr *operand,
+const char *halo_conv_operand(halo_parts *p, const halo_conv_desc *v, const halo_instr *operand,
                               int32_t scratch) {
   halo_role role = scratch < 0 ? HALO_ROLE_INPUT : HALO_ROLE_SCRATCH;
   int32_t number = scratch < 0 ? (int32_t)operand->parameter_number : scratch;

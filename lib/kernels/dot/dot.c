@@ -2,32 +2,32 @@
 /* kernels/dot/dot.c: matrix products: from packed panels on CPUs, in local-memory tiles on GPUs, by CLBlast,
  * and element by element. */
 #include "codegen/ctype.h"
+#include "kernels/dot/describe.h"
 #include "kernels/dot/panels.h"
-#include "kernels/dot/view.h"
 #include "kernels/families.h"
 
 extern const char halo_cl_gemm_tile[];
 
-static halo_dot_view dot_view(const halo_lowering *l) {
-  halo_dot_view v;
+static halo_dot_desc dot_desc(const halo_lowering *l) {
+  halo_dot_desc v;
   halo_dot_describe(l->hero, &v);
   return v;
 }
 
 /* The same as a product of real matrices, where the matrices are complex. */
-static halo_dot_view dot_real_view(const halo_lowering *l) {
-  halo_dot_view v = dot_view(l);
-  halo_dot_in_parts(&v);
+static halo_dot_desc dot_real_desc(const halo_lowering *l) {
+  halo_dot_desc v = dot_desc(l);
+  halo_dot_make_real(&v);
   return v;
 }
 
 /* Multiplications, with an addition each. */
-static double dot_products(const halo_dot_view *v) {
+static double dot_products(const halo_dot_desc *v) {
   return (double)v->batch * (double)v->m * (double)v->n * (double)v->k;
 }
 
 /* What every fast kernel needs. */
-static bool dot_is_plain(const halo_dot_view *v, const char **why) {
+static bool dot_is_plain(const halo_dot_desc *v, const char **why) {
   if (v->batch == 0 || v->m == 0 || v->n == 0 || v->k == 0) {
     *why = "an extent is 0";
     return false;
@@ -38,7 +38,7 @@ static bool dot_is_plain(const halo_dot_view *v, const char **why) {
   }
   for (int side = 0; side < 2; side++) {
     halo_type type = (side ? &v->rhs : &v->lhs)->operand->shape->type;
-    if (halo_type_is_complex(type) && !v->in_parts) {
+    if (halo_type_is_complex(type) && !v->made_real) {
       *why = "an operand is complex";
       return false;
     }
@@ -49,19 +49,19 @@ static bool dot_is_plain(const halo_dot_view *v, const char **why) {
 /* ---- Text shared by the kernels ---- */
 
 /* Whether results are the product's, row by row, in the type in which they are added up. */
-static bool dot_is_whole(const halo_lowering *l, const halo_dot_view *v) {
-  return v->dot == halo_lowering_root(l) && (v->in_parts || v->result == v->accumulator) &&
+static bool dot_is_whole(const halo_lowering *l, const halo_dot_desc *v) {
+  return v->dot == halo_lowering_root(l) && (v->made_real || v->result == v->accumulator) &&
          halo_shape_has_default_layout(v->dot->shape);
 }
 
 typedef struct dot_text {
-  halo_dot_view v;
+  halo_dot_desc v;
   halo_parts parts;
   const char *type;    /* of accumulators */
   int32_t out_scratch; /* where parts go that a kernel behind this one finishes */
 } dot_text;
 
-static void dot_begin(dot_text *t, halo_lowering *l, const halo_dot_view *v, const char *name) {
+static void dot_begin(dot_text *t, halo_lowering *l, const halo_dot_desc *v, const char *name) {
   *t = (dot_text){.v = *v, .type = halo_ctype_compute(v->accumulator), .out_scratch = -1};
   /* Padded panels may be larger than any array of the program. */
   double padded = (double)v->batch * ((double)v->m + 64) * ((double)v->k + 64);
@@ -75,7 +75,7 @@ static void dot_begin(dot_text *t, halo_lowering *l, const halo_dot_view *v, con
 static bool dot_is_plain_rows(dot_text *t) {
   halo_lowering *l = t->parts.l;
   if (dot_is_whole(l, &t->v)) return true;
-  if (!t->v.in_parts) return false;
+  if (!t->v.made_real) return false;
   t->out_scratch = l->scratch.count;
   halo_vec_push(&l->scratch, (halo_scratch){halo_shape_byte_size(t->v.dot->shape)});
   return true;
@@ -193,7 +193,7 @@ static bool dot_goes_in_fours(const halo_caps *caps, halo_type lhs, halo_type rh
 }
 
 /* The block of the result, and how many elements go together. */
-static halo_panels dot_panels_choose(const halo_lowering *l, const halo_dot_view *v) {
+static halo_panels dot_panels_choose(const halo_lowering *l, const halo_dot_desc *v) {
   halo_panels b = halo_panels_choose(l->caps, v->accumulator, v->n);
   halo_type lhs = v->lhs.operand->shape->type, rhs = v->rhs.operand->shape->type;
   bool whole = halo_type_is_integral(v->accumulator) && halo_type_size(v->accumulator) == 4;
@@ -211,21 +211,21 @@ static halo_panels dot_panels_choose(const halo_lowering *l, const halo_dot_view
 }
 
 /* For a panel of A that many panels of B read that costs more than packing it. */
-static bool dot_a_collides(const halo_dot_view *v, const halo_panels *b) {
+static bool dot_a_collides(const halo_dot_desc *v, const halo_panels *b) {
   enum { STEPS = 256, PANELS = 4 };
   return halo_dot_steps_collide(v, &v->lhs) && v->k >= STEPS && v->n >= PANELS * b->nr;
 }
 
 /* A may be read in place: memory holds just the accumulator's type, in plain strides. */
-static bool dot_a_in_place(const halo_dot_view *v, const halo_panels *b) {
-  halo_type type = v->in_parts ? v->result : v->accumulator;
+static bool dot_a_in_place(const halo_dot_desc *v, const halo_panels *b) {
+  halo_type type = v->made_real ? v->result : v->accumulator;
   return v->lhs.is_parameter && v->lhs.operand->shape->type == type && v->lhs.batch.stride >= 0 &&
          v->lhs.free.stride >= 0 && v->lhs.contract.stride >= 0 && !dot_a_collides(v, b);
 }
 
 /* B may be read in place: whole panels of neighbouring columns, which are read for few rows of A, or have
  * few enough rows, at distances that do not all fall on the same places of the caches. */
-static bool dot_b_in_place(const halo_dot_view *v, const halo_panels *b) {
+static bool dot_b_in_place(const halo_dot_desc *v, const halo_panels *b) {
   int64_t row = v->rhs.contract.stride * (int64_t)halo_type_size(v->accumulator);
   return v->rhs.is_parameter && v->rhs.operand->shape->type == v->accumulator &&
          v->rhs.batch.stride >= 0 && v->rhs.free.stride == 1 && row > 0 && v->n % b->nr == 0 &&
@@ -234,7 +234,7 @@ static bool dot_b_in_place(const halo_dot_view *v, const halo_panels *b) {
 }
 
 static bool dot_panels_supports(const halo_lowering *l, const char **why) {
-  halo_dot_view v = dot_real_view(l);
+  halo_dot_desc v = dot_real_desc(l);
   return dot_is_plain(&v, why);
 }
 
@@ -245,7 +245,7 @@ static double dot_pack_cost(const halo_prices *p, double elements, double bytes)
 
 static double dot_panels_cost(const halo_lowering *l) {
   const halo_prices *p = halo_lowering_prices(l);
-  halo_dot_view v = dot_real_view(l);
+  halo_dot_desc v = dot_real_desc(l);
   halo_panels b = dot_panels_choose(l, &v);
   double m = (double)halo_panels_round_up(v.m, b.mr), n = (double)halo_panels_round_up(v.n, b.nr);
   double batch = (double)v.batch, k = (double)v.k;
@@ -258,7 +258,7 @@ static double dot_panels_cost(const halo_lowering *l) {
 }
 
 static double dot_loop_cost(const halo_lowering *l) {
-  halo_dot_view v = dot_view(l);
+  halo_dot_desc v = dot_desc(l);
   const halo_prices *p = halo_lowering_prices(l);
   double results = (double)v.batch * (double)v.m * (double)v.n;
   return p->dot_loop_start +
@@ -266,7 +266,7 @@ static double dot_loop_cost(const halo_lowering *l) {
 }
 
 /* A in panels of so many rows; rows that lie in memory one by one stay rows. */
-static int dot_a_panel(const halo_dot_view *v, const halo_panels *b) {
+static int dot_a_panel(const halo_dot_desc *v, const halo_panels *b) {
   return v->lhs.contract.stride == 1 ? 1 : b->mr;
 }
 
@@ -277,7 +277,7 @@ typedef struct dot_columns {
 } dot_columns;
 
 /* One packing kernel, and its scratch, where it has none yet. */
-static halo_status dot_pack(halo_lowering *l, const halo_dot_view *v, bool rhs,
+static halo_status dot_pack(halo_lowering *l, const halo_dot_desc *v, bool rhs,
                             const halo_panels *b, dot_columns columns, const char *name,
                             int32_t *scratch) {
   const halo_dot_side *side = rhs ? &v->rhs : &v->lhs;
@@ -299,7 +299,7 @@ static halo_status dot_pack(halo_lowering *l, const halo_dot_view *v, bool rhs,
   dot_text t;
   dot_begin(&t, l, v, name);
   bool whole = halo_type_is_integral(v->accumulator);
-  pack.shared = halo_dot_is_strided(side) && (b->group == 1 || !whole) && !v->in_parts;
+  pack.shared = halo_dot_is_strided(side) && (b->group == 1 || !whole) && !v->made_real;
   if (pack.shared) {
     dot_strided_element(&t, rhs);
   } else {
@@ -334,7 +334,7 @@ typedef struct dot_distances {
 
 static dot_distances dot_panels_distances(dot_text *t, const halo_panels *b, dot_places places,
                                           bool shared) {
-  const halo_dot_view *v = &t->v;
+  const halo_dot_desc *v = &t->v;
   const halo_dot_side *lhs = &v->lhs, *rhs = &v->rhs;
   halo_arena *arena = t->parts.l->arena;
   int64_t steps = halo_panels_steps(b->group, v->k);
@@ -386,7 +386,7 @@ static void dot_panels_places(dot_text *t, halo_template *k, const halo_panels *
 }
 
 /* The product's kernel. Of products that nothing is fused with it is the same for all sizes: sizes are arguments. */
-static halo_status dot_panels_kernel(halo_lowering *l, const halo_dot_view *v, const halo_panels *b,
+static halo_status dot_panels_kernel(halo_lowering *l, const halo_dot_desc *v, const halo_panels *b,
                                      dot_columns columns, const char *name, dot_places places) {
   dot_text t;
   dot_begin(&t, l, v, name);
@@ -433,7 +433,7 @@ static halo_status dot_panels_kernel(halo_lowering *l, const halo_dot_view *v, c
 }
 
 static halo_status dot_panels_lower(halo_lowering *l) {
-  halo_dot_view v = dot_real_view(l);
+  halo_dot_desc v = dot_real_desc(l);
   halo_panels b = dot_panels_choose(l, &v);
   const char *name = halo_kernel_name(l, "panels");
   const char *pack_a = halo_arena_printf(l->arena, "%s_packa", name);
@@ -441,7 +441,7 @@ static halo_status dot_panels_lower(halo_lowering *l) {
   dot_places places = {-1, -1};
   bool packs_b = !dot_b_in_place(&v, &b);
   int64_t stretch = v.n;
-  if (packs_b && v.batch == 1 && !v.in_parts) {
+  if (packs_b && v.batch == 1 && !v.made_real) {
     int64_t size = (int64_t)halo_type_size(v.accumulator);
     stretch = halo_panels_stretch(l->caps, &b, v.m, v.n, size * halo_panels_steps(b.group, v.k));
   }
@@ -459,7 +459,7 @@ static halo_status dot_panels_lower(halo_lowering *l) {
 /* ---- Tiles ---- */
 
 static bool dot_tile_supports(const halo_lowering *l, const char **why) {
-  halo_dot_view v = dot_real_view(l);
+  halo_dot_desc v = dot_real_desc(l);
   size_t local = 2 * 16 * 65 * halo_type_size(v.accumulator);
   if (l->caps->local_memory < local) {
     *why = "the device has too little local memory";
@@ -469,19 +469,19 @@ static bool dot_tile_supports(const halo_lowering *l, const char **why) {
 }
 
 /* Parts of the terms, of `share` each. */
-static int64_t dot_tile_parts(const halo_lowering *l, const halo_dot_view *v, int64_t *share) {
+static int64_t dot_tile_parts(const halo_lowering *l, const halo_dot_desc *v, int64_t *chunk) {
   int64_t tiles = v->batch * ((v->m + 63) / 64) * ((v->n + 63) / 64);
-  int64_t parts = v->in_parts ? 1 : halo_panels_tile_parts(l, tiles, v->k, share);
-  if (parts == 1) *share = v->k;
+  int64_t parts = v->made_real ? 1 : halo_panels_tile_parts(l, tiles, v->k, chunk);
+  if (parts == 1) *chunk = v->k;
   return parts;
 }
 
 static double dot_tile_cost(const halo_lowering *l) {
-  halo_dot_view v = dot_real_view(l);
+  halo_dot_desc v = dot_real_desc(l);
   double m = (double)halo_panels_round_up(v.m, 64), n = (double)halo_panels_round_up(v.n, 64);
   double products = (double)v.batch * m * n * (double)halo_panels_round_up(v.k, 16);
   const halo_prices *p = halo_lowering_prices(l);
-  int64_t share, parts = dot_tile_parts(l, &v, &share);
+  int64_t chunk, parts = dot_tile_parts(l, &v, &chunk);
   double results = (double)v.batch * m * n, items = results / 16 * (double)parts;
   double cost = p->dot_tile_start + halo_lowering_operations(l, p->product_tile * products, items);
   return parts == 1 ? cost : cost + halo_panels_finish_seconds(l, v.accumulator, parts, results);
@@ -497,20 +497,20 @@ static void dot_emit_at(dot_text *t) {
 }
 
 static halo_status dot_tile_lower(halo_lowering *l) {
-  halo_dot_view v = dot_real_view(l);
+  halo_dot_desc v = dot_real_desc(l);
   const char *name = halo_kernel_name(l, "tile");
   dot_text t;
   dot_begin(&t, l, &v, name);
   dot_element(&t, false, "_a");
   dot_element(&t, true, "_b");
-  int64_t share, parts = dot_tile_parts(l, &v, &share);
+  int64_t chunk, parts = dot_tile_parts(l, &v, &chunk);
   int64_t elements = halo_shape_element_count(v.dot->shape);
   int32_t scratch = l->scratch.count;
   const char *partial = NULL;
   if (parts > 1) {
     dot_emit_at(&t);
     partial = halo_panels_tile_scratch(&t.parts, v.accumulator, parts * elements);
-  } else if (v.in_parts && dot_is_plain_rows(&t)) {
+  } else if (v.made_real && dot_is_plain_rows(&t)) {
     dot_store_plain(&t, halo_arena_printf(l->arena, "%lld", (long long)v.m),
                     halo_arena_printf(l->arena, "%lld", (long long)v.n));
   } else {
@@ -518,7 +518,7 @@ static halo_status dot_tile_lower(halo_lowering *l) {
   }
   halo_template k;
   halo_parts_template(&t.parts, &k, halo_cl_gemm_tile, "");
-  halo_panels_tile_holes(&k, parts, share);
+  halo_panels_tile_holes(&k, parts, chunk);
   halo_parts_hole(&t.parts, &k, "H_T", "%s", t.type);
   halo_template_define_int(&k, "H_BATCH", v.batch);
   halo_parts_call(&t.parts, &k, "H_A", "_a", "b, row, k");
@@ -570,7 +570,7 @@ static bool dot_blas_matrix(const halo_dot_side *side, halo_type type, bool rhs,
 }
 
 static bool dot_blas_describe(const halo_lowering *l, halo_gemm *g, const char **why) {
-  halo_dot_view v = dot_view(l);
+  halo_dot_desc v = dot_desc(l);
   if (!dot_is_plain(&v, why)) return false;
   *why = "the type is neither f32 nor f64";
   if (v.result != HALO_F32 && v.result != HALO_F64) return false;
@@ -603,7 +603,7 @@ static bool dot_clblast_supports(const halo_lowering *l, const char **why) {
 }
 
 static double dot_clblast_cost(const halo_lowering *l) {
-  halo_dot_view v = dot_view(l);
+  halo_dot_desc v = dot_desc(l);
   const halo_prices *p = halo_lowering_prices(l);
   double results = (double)v.batch * (double)v.m * (double)v.n;
   return p->dot_clblast_start +
@@ -611,7 +611,7 @@ static double dot_clblast_cost(const halo_lowering *l) {
 }
 
 static halo_status dot_clblast_lower(halo_lowering *l) {
-  halo_dot_view v = dot_view(l);
+  halo_dot_desc v = dot_desc(l);
   halo_gemm *g = halo_arena_new(l->arena, halo_gemm);
   const char *why;
   dot_blas_describe(l, g, &why);

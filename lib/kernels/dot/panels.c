@@ -75,7 +75,7 @@ static void panels_pack_in(halo_parts *parts, halo_template *k, const halo_panel
 
 /* Whether 16 x 16 words are turned over in registers on the way into panels. The text for an element is there sixteen
  * times then: for much that is packed as it lies, or of which little is computed on the way. */
-static bool panels_pack_turns(const halo_parts *parts, const halo_panels_pack *p) {
+static bool panels_pack_transposes(const halo_parts *parts, const halo_panels_pack *p) {
   enum { SIDE = 16, LEAST = 4096, SHORT_INSTRS = 8 };
   bool cheap = p->shared || parts->l->computation->instrs.count <= SHORT_INSTRS;
   return cheap && p->batch * p->lines * p->k >= LEAST && p->k_fast && p->panel % SIDE == 0 &&
@@ -99,7 +99,7 @@ halo_status halo_panels_pack_lower(halo_parts *parts, const halo_panels_pack *p,
   const char *out = halo_emit_arg(&parts->e, HALO_ROLE_SCRATCH, scratch, p->type, NULL);
   int64_t steps = halo_panels_steps(p->group, p->k);
   int block = p->panel == 1 ? 1024 : 16;
-  bool turns = panels_pack_turns(parts, p);
+  bool turns = panels_pack_transposes(parts, p);
   if (turns) halo_sections_add(&parts->e.sections, "turned");
   panels_add_section(parts, p->group, p->type, 0);
   halo_sections_add(&parts->e.sections, "rolled");
@@ -155,7 +155,7 @@ static int64_t panels_items(const halo_panels *b, const halo_panels_sizes *s) {
 }
 
 /* Items that a work item does. Small products: several, or starting groups costs more than the work. */
-static int64_t panels_turns(const halo_panels *b, const halo_panels_sizes *s) {
+static int64_t panels_items_each(const halo_panels *b, const halo_panels_sizes *s) {
   int64_t turns = 1, items = panels_items(b, s);
   while (turns < 16 && items / turns > 64 && (double)turns * (double)s->k * b->mr * b->nr < 4e5) {
     turns *= 2;
@@ -168,7 +168,8 @@ void halo_panels_begin(halo_parts *parts, const halo_panels *b, halo_panels_size
   sizes->columns_text = halo_panels_number(parts, sizes->shared, sizes->columns);
   sizes->batch_text = halo_panels_number(parts, sizes->shared, sizes->batch);
   bool stretches = sizes->stretch > 0;
-  sizes->turns_text = halo_panels_number(parts, sizes->shared || stretches, panels_turns(b, sizes));
+  sizes->items_each_text =
+      halo_panels_number(parts, sizes->shared || stretches, panels_items_each(b, sizes));
   sizes->panels_text = "((H_N + H_NR - 1) / H_NR)";
   sizes->first_text = "0";
   if (!stretches) return;
@@ -208,7 +209,7 @@ void halo_panels_template(halo_parts *parts, halo_template *k, const halo_panels
   halo_parts_hole(parts, k, "H_NPANELS", "%s", sizes->panels_text);
   halo_parts_hole(parts, k, "H_FIRST", "%s", sizes->first_text);
   halo_parts_hole(parts, k, "H_BATCH", "%s", sizes->batch_text);
-  halo_parts_hole(parts, k, "H_TURNS", "%s", sizes->turns_text);
+  halo_parts_hole(parts, k, "H_TURNS", "%s", sizes->items_each_text);
   halo_template_define_int(k, "H_PARTS", sizes->cuts);
   bool whole = sizes->rows % b->mr == 0 && sizes->columns % b->nr == 0;
   halo_template_define_int(k, "H_RIM", sizes->shared || !whole);
@@ -229,7 +230,7 @@ void halo_panels_result(halo_parts *parts, halo_template *k, bool split) {
 void halo_panels_launch(halo_parts *parts, const char *label, const halo_panels *b,
                         const halo_panels_sizes *sizes) {
   halo_launch *launch = halo_parts_launch(parts, label);
-  int64_t turns = panels_turns(b, sizes);
+  int64_t turns = panels_items_each(b, sizes);
   launch->grid.local[0] = 1;
   launch->grid.global[0] = (size_t)((panels_items(b, sizes) + turns - 1) / turns);
 }
@@ -247,29 +248,29 @@ static halo_value panels_emit_sum(halo_emitter *e, const char *parts, halo_type 
 }
 
 int64_t halo_panels_tile_parts(const halo_lowering *l, int64_t tiles, int64_t terms,
-                               int64_t *out_share) {
+                               int64_t *out_chunk) {
   enum { LEAST = 256, STEP = 16, PLENTY = 8 };
   int64_t want = (int64_t)halo_lowering_prices(l)->split_groups;
-  *out_share = halo_panels_round_up(terms, STEP);
+  *out_chunk = halo_panels_round_up(terms, STEP);
   if (tiles < 1 || tiles * PLENTY > want) return 1;
   int64_t count = want / tiles;
   if (count > terms / LEAST) count = terms / LEAST;
   if (count < 2) return 1;
-  *out_share = halo_panels_round_up((terms + count - 1) / count, STEP);
-  return (terms + *out_share - 1) / *out_share;
+  *out_chunk = halo_panels_round_up((terms + count - 1) / count, STEP);
+  return (terms + *out_chunk - 1) / *out_chunk;
 }
 
-void halo_panels_tile_holes(halo_template *k, int64_t count, int64_t share) {
+void halo_panels_tile_holes(halo_template *k, int64_t count, int64_t chunk) {
   halo_template_define_int(k, "H_PARTS", count);
-  halo_template_define_int(k, "H_SHARE", share);
+  halo_template_define_int(k, "H_SHARE", chunk);
 }
 
 void halo_panels_tile_store(halo_parts *parts, halo_template *k, const char *scratch,
-                            int64_t elements, bool turned) {
+                            int64_t elements, bool transposed) {
   halo_parts_hole(parts, k, "H_OUT(b, row, column, v)",
                   "%s[part * (%s)%lld + %s_at(%s, b, %s)] = (v)", scratch, parts->itype,
                   (long long)elements, parts->name, parts->texts.arguments,
-                  turned ? "column, row" : "row, column");
+                  transposed ? "column, row" : "row, column");
 }
 
 /* Of more parts than PANELS_MANY the sums of every PANELS_STRETCH are made first, by work items of their own. */

@@ -62,7 +62,7 @@ typedef struct halo_panels_sizes {
   /* Columns that one launch computes, from `first` on; 0: all. What differs from launch to launch is an argument. */
   int64_t stretch, first;
   /* Of halo_panels_begin: their texts. */
-  const char *rows_text, *columns_text, *batch_text, *turns_text, *panels_text, *first_text;
+  const char *rows_text, *columns_text, *batch_text, *items_each_text, *panels_text, *first_text;
 } halo_panels_sizes;
 
 /* The texts of the sizes; before halo_panels_template. */
@@ -80,11 +80,11 @@ void halo_panels_launch(halo_parts *parts, const char *label, const halo_panels 
 /* Into how many parts the terms of a product are divided of which tiles of results make so few work groups that they fill no
  * device, and how many terms each has but the last; 1: they are not. It follows from the shape and a price. */
 int64_t halo_panels_tile_parts(const halo_lowering *l, int64_t tiles, int64_t terms,
-                               int64_t *out_share);
+                               int64_t *out_chunk);
 /* The holes for that, and for results that go to `scratch` by the helper "_at": `turned`: of columns and rows. */
-void halo_panels_tile_holes(halo_template *k, int64_t count, int64_t share);
+void halo_panels_tile_holes(halo_template *k, int64_t count, int64_t chunk);
 void halo_panels_tile_store(halo_parts *parts, halo_template *k, const char *scratch,
-                            int64_t elements, bool turned);
+                            int64_t elements, bool transposed);
 /* The scratch for parts of `count` elements together, the fusion's next one, and its argument of the kernel. */
 const char *halo_panels_tile_scratch(halo_parts *parts, halo_type type, int64_t count);
 /* Seconds of adding them up. */

@@ -122,8 +122,9 @@ static halo_status fft_add(fft_plan *p, const fft_pass *ends) {
     pass.roots = fft_table_roots(p->l, &pass);
     if (!pass.last) {
       int64_t turn = pass.n * (pass.inner / pass.tail);
-      for (pass.turn_fine = 1; pass.turn_fine * pass.turn_fine < turn;) pass.turn_fine *= 2;
-      pass.turn = fft_table_turn(p->l, p->part, turn, pass.turn_fine);
+      for (pass.twiddles_fine = 1; pass.twiddles_fine * pass.twiddles_fine < turn;)
+        pass.twiddles_fine *= 2;
+      pass.twiddles = fft_table_twiddles(p->l, p->part, turn, pass.twiddles_fine);
     }
     HALO_TRY(p->l->tables_status);
     halo_vec_push(&p->passes, pass);

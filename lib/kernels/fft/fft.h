@@ -35,8 +35,8 @@ typedef struct fft_pass {
   double scale;      /* of what the last pass stores */
   /* Complex tables; NULL: none. By place on the axis: what the first pass multiplies by, and the last. */
   halo_literal *before_table, *after_table;
-  halo_literal *turn; /* roots of unity behind this digit: fine ones, then coarse ones */
-  int64_t turn_fine;
+  halo_literal *twiddles; /* roots of unity behind this digit: fine ones, then coarse ones */
+  int64_t twiddles_fine;
   /* How a group works: radices of the stages, their roots of unity (parts of type `part`: all real ones,
    * then all imaginary ones), lines side by side, work items. */
   int radices[FFT_STAGES], stage_count;
@@ -58,7 +58,7 @@ int64_t fft_stage_roots(int radix, int64_t left);
 /* Roots for the stages of a line; NULL when there are none. */
 halo_literal *fft_table_roots(halo_lowering *l, const fft_pass *pass);
 /* exp(-2 pi i k / n) for k < fine, then those of k = 0, fine, 2 fine, ... < n. */
-halo_literal *fft_table_turn(halo_lowering *l, halo_type part, int64_t n, int64_t fine);
+halo_literal *fft_table_twiddles(halo_lowering *l, halo_type part, int64_t n, int64_t fine);
 /* exp(-pi i k^2 / n) for k < n; and the transform of its conjugate around 0 in an array of m, over m. */
 halo_literal *fft_table_chirp(halo_lowering *l, halo_type part, int64_t n);
 halo_literal *fft_table_filter(halo_lowering *l, halo_type part, int64_t n, int64_t m);

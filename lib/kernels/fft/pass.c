@@ -248,13 +248,13 @@ static const halo_integer *pass_frequency(pass_writer *w, const halo_integer **o
 }
 
 /* Roots of unity by the digit and what is left of the place. */
-static void pass_turn(pass_writer *w) {
+static void pass_twiddle(pass_writer *w) {
   const fft_pass *pass = w->pass;
   halo_emitter *e = w->e;
-  const char *table = halo_emit_arg(e, HALO_ROLE_CONST, 0, pass_complex(pass), pass->turn);
+  const char *table = halo_emit_arg(e, HALO_ROLE_CONST, 0, pass_complex(pass), pass->twiddles);
   const halo_integer *rest = halo_integer_div(w->pool, w->inner, pass->tail);
   const char *itype = halo_emitter_index_type(e);
-  long long fine = pass->turn_fine;
+  long long fine = pass->twiddles_fine;
   halo_emit_line(e, "const %s angle = i * (%s)%s;", itype, itype, halo_emit_integer(e, rest));
   halo_emit_line(e, "const %s t = %s[angle %% %lld], o = %s[%lld + angle / %lld];", w->pair, table,
                  fine, table, fine, fine);
@@ -274,7 +274,7 @@ static void pass_store(pass_writer *w, const char *from) {
   halo_emit_line(e, "%s y = (%s)(%sr[i * %lld + c], %si[i * %lld + c]);", w->pair, w->pair, from,
                  (long long)pass->lanes, from, (long long)pass->lanes);
   if (!pass->last) {
-    pass_turn(w);
+    pass_twiddle(w);
     halo_emit_line(e, "%s[%s] = y;", pass_scratch(w, pass->to),
                    halo_emit_integer(e, pass_own_position(w)));
   } else {

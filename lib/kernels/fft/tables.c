@@ -127,7 +127,7 @@ halo_literal *fft_table_roots(halo_lowering *l, const fft_pass *pass) {
   return literal;
 }
 
-halo_literal *fft_table_turn(halo_lowering *l, halo_type part, int64_t n, int64_t fine) {
+halo_literal *fft_table_twiddles(halo_lowering *l, halo_type part, int64_t n, int64_t fine) {
   int64_t coarse = (n + fine - 1) / fine;
   halo_literal *literal = table_new(l, table_complex(part), fine + coarse);
   for (int64_t i = 0; i < fine + coarse && literal; i++) {

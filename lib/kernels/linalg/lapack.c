@@ -23,7 +23,7 @@ static const char *lapack_template(halo_lapack_routine routine) {
 /* ---- Launches ---- */
 
 /* The extents of a work group: about a row of few, and as many rows as fit. */
-static void lapack_group(const halo_caps *caps, const halo_lapack_view *v, size_t group[2]) {
+static void lapack_group(const halo_caps *caps, const halo_lapack_desc *v, size_t group[2]) {
   enum { ROW = 16 };
   const int64_t extents[2] = {v->columns, v->rows};
   group[0] = group[1] = 1;
@@ -35,30 +35,30 @@ static void lapack_group(const halo_caps *caps, const halo_lapack_view *v, size_
   }
 }
 
-static halo_status lapack_lower(halo_lowering *l, bool alone) {
-  halo_lapack_view v = lapack_view(l);
+static halo_status lapack_lower(halo_lowering *l, bool by_item) {
+  halo_lapack_desc v = lapack_desc(l);
   if (v.batch == 0) return HALO_OK;
   halo_parts p;
-  halo_linalg_begin(&p, l, halo_kernel_name(l, alone ? "item" : "group"), v.type, false);
+  halo_linalg_begin(&p, l, halo_kernel_name(l, by_item ? "item" : "group"), v.type, false);
   lapack_emit_parts(&p, &v);
   halo_template k;
   halo_parts_template(&p, &k, lapack_template(v.routine), "");
   lapack_holes(&p, &k, &v);
   halo_template_define_int(&k, "H_LOWER", v.lower);
-  halo_template_define_int(&k, "H_ALONE", alone);
+  halo_template_define_int(&k, "H_ALONE", by_item);
   /* Rows in local memory are one longer than they need, so that columns do not lie in one bank of it. */
   halo_template_define(
-      &k, "H_AT", alone ? "H_AT(i, j) ((i) * H_N + (j))" : "H_AT(i, j) ((i) * (H_N + 1) + (j))");
+      &k, "H_AT", by_item ? "H_AT(i, j) ((i) * H_N + (j))" : "H_AT(i, j) ((i) * (H_N + 1) + (j))");
   halo_template_define(&k, "H_BARRIER",
-                       alone ? "H_BARRIER" : "H_BARRIER " HALO_BARRIER "CLK_LOCAL_MEM_FENCE);");
+                       by_item ? "H_BARRIER" : "H_BARRIER " HALO_BARRIER "CLK_LOCAL_MEM_FENCE);");
   size_t group[2] = {1, 1};
-  if (!alone) lapack_group(l->caps, &v, group);
+  if (!by_item) lapack_group(l->caps, &v, group);
   halo_template_define_int(&k, "H_X", (long long)group[0]);
   halo_template_define_int(&k, "H_Y", (long long)group[1]);
-  if (!alone) halo_kernel_group(l, group[0], group[1]);
+  if (!by_item) halo_kernel_group(l, group[0], group[1]);
   halo_parts_finish(&p, &k);
-  halo_launch *launch = halo_parts_launch(&p, alone ? "lapack:item" : "lapack:group");
-  if (alone) {
+  halo_launch *launch = halo_parts_launch(&p, by_item ? "lapack:item" : "lapack:group");
+  if (by_item) {
     lapack_launch_items(l->caps, launch, v.batch);
   } else {
     launch->grid.dims = 2;
@@ -70,7 +70,7 @@ static halo_status lapack_lower(halo_lowering *l, bool alone) {
 
 /* ---- A matrix a work item ---- */
 
-static bool lapack_fits_group(const halo_caps *caps, const halo_lapack_view *v) {
+static bool lapack_fits_group(const halo_caps *caps, const halo_lapack_desc *v) {
   size_t columns = (size_t)v->columns;
   return ((size_t)v->rows * (columns + 1) + columns) * halo_type_size(v->type) <=
          caps->local_memory;
@@ -78,7 +78,7 @@ static bool lapack_fits_group(const halo_caps *caps, const halo_lapack_view *v) 
 
 static bool lapack_item_supports(const halo_lowering *l, const char **why) {
   enum { GPU_ELEMENTS = 1024 };
-  halo_lapack_view v = lapack_view(l);
+  halo_lapack_desc v = lapack_desc(l);
   int64_t elements = v.rows * v.columns, bytes = elements * (int64_t)halo_type_size(v.type);
   *why = "the matrix is too large for a work item's private memory";
   if (l->caps->is_cpu) return bytes <= HALO_LAPACK_OWN;
@@ -87,7 +87,7 @@ static bool lapack_item_supports(const halo_lowering *l, const char **why) {
 }
 
 static double lapack_item_cost(const halo_lowering *l) {
-  halo_lapack_view v = lapack_view(l);
+  halo_lapack_desc v = lapack_desc(l);
   return lapack_items_cost(l, halo_lapack_operations(&v) + halo_lowering_prices(l)->lapack_start,
                            v.batch);
 }
@@ -97,14 +97,14 @@ static halo_status lapack_item_lower(halo_lowering *l) { return lapack_lower(l, 
 /* ---- A matrix a work group ---- */
 
 static bool lapack_group_supports(const halo_lowering *l, const char **why) {
-  halo_lapack_view v = lapack_view(l);
+  halo_lapack_desc v = lapack_desc(l);
   *why = "the device has too little local memory";
   return lapack_fits_group(l->caps, &v);
 }
 
 /* Steps wait for each other a few times, and what is looked for in a column is not shared out. */
 static double lapack_group_cost(const halo_lowering *l) {
-  halo_lapack_view v = lapack_view(l);
+  halo_lapack_desc v = lapack_desc(l);
   const halo_prices *p = halo_lowering_prices(l);
   size_t group[2];
   lapack_group(l->caps, &v, group);
@@ -137,7 +137,7 @@ static bool lapack_host_supports(const halo_lowering *l, const char **why) {
 /* The host waits for what comes before, and calls LAPACK for each matrix. */
 static double lapack_host_cost(const halo_lowering *l) {
   const halo_prices *p = halo_lowering_prices(l);
-  halo_lapack_view v = lapack_view(l);
+  halo_lapack_desc v = lapack_desc(l);
   double each = p->host_lapack_call + halo_lapack_operations(&v) / p->host_lapack_rate;
   return p->host_lapack_wait * p->launch + (double)v.batch * each;
 }

@@ -16,7 +16,7 @@ typedef struct lines_cut {
 
 enum { LINES_REFLECTORS = 4 };
 
-static lines_cut lines_choose(const halo_caps *caps, const halo_lapack_view *v) {
+static lines_cut lines_choose(const halo_caps *caps, const halo_lapack_desc *v) {
   enum { MOST = 2 };
   lines_cut cut = {.lanes = halo_linalg_lanes(caps, v->type, v->columns)};
   int64_t needed = halo_linalg_pieces(v->columns, cut.lanes);
@@ -31,14 +31,14 @@ static lines_cut lines_choose(const halo_caps *caps, const halo_lapack_view *v) 
 }
 
 bool lapack_lines_supports(const halo_lowering *l, const char **why) {
-  halo_lapack_view v = lapack_view(l);
+  halo_lapack_desc v = lapack_desc(l);
   *why = "for reflectors of some thousand elements";
   return halo_lapack_has_short_reflectors(&v) && v.columns > 0 && v.rows > 0;
 }
 
 double lapack_lines_cost(const halo_lowering *l) {
   const halo_prices *p = halo_lowering_prices(l);
-  halo_lapack_view v = lapack_view(l);
+  halo_lapack_desc v = lapack_desc(l);
   double each = p->lapack_lines * halo_lapack_operations(&v) +
                 p->lapack_lines_step * (double)v.steps + p->lapack_start;
   return lapack_items_cost(l, each, v.batch);
@@ -54,8 +54,8 @@ static void lines_holes(halo_parts *p, halo_template *k, const lines_cut *cut, h
 }
 
 /* Puts a function into the text that all kernels which need one of this name share; gives the name. */
-static const char *lines_share(halo_parts *p, const char *text, const char *name,
-                               const lines_cut *cut, halo_type type) {
+static const char *lines_add_function(halo_parts *p, const char *text, const char *name,
+                                      const lines_cut *cut, halo_type type) {
   halo_template k;
   halo_template_init(&k, text);
   halo_parts_hole(p, &k, "H_NAME", "%s", name);
@@ -68,19 +68,22 @@ static const char *lines_share(halo_parts *p, const char *text, const char *name
   return name;
 }
 
-static void lines_share_all(halo_parts *p, halo_template *k, const lines_cut *cut, halo_type type) {
+static void lines_add_functions(halo_parts *p, halo_template *k, const lines_cut *cut,
+                                halo_type type) {
   halo_arena *arena = p->l->arena;
   const char *name = halo_type_name(type);
   const char *inner = halo_arena_printf(arena, HALO_SHARED_NAME "inner_%s_%d", name, cut->lanes);
   const char *apply = halo_arena_printf(arena, HALO_SHARED_NAME "apply_%s_%lldx%lld_%dx%d%s", name,
                                         (long long)cut->room, (long long)cut->stride, cut->vectors,
                                         cut->lanes, cut->own ? "" : "_far");
-  halo_parts_hole(p, k, "H_INNER", "%s", lines_share(p, halo_cl_lapack_inner, inner, cut, type));
-  halo_parts_hole(p, k, "H_APPLY", "%s", lines_share(p, halo_cl_lapack_apply, apply, cut, type));
+  halo_parts_hole(p, k, "H_INNER", "%s",
+                  lines_add_function(p, halo_cl_lapack_inner, inner, cut, type));
+  halo_parts_hole(p, k, "H_APPLY", "%s",
+                  lines_add_function(p, halo_cl_lapack_apply, apply, cut, type));
 }
 
 /* Where the copy of a matrix lies. */
-static const char *lines_pointers(halo_parts *p, const lines_cut *cut, const halo_lapack_view *v) {
+static const char *lines_pointers(halo_parts *p, const lines_cut *cut, const halo_lapack_desc *v) {
   halo_lowering *l = p->l;
   const char *type = halo_ctype_compute(v->type);
   int64_t size = v->rows * cut->stride;
@@ -96,7 +99,7 @@ static const char *lines_pointers(halo_parts *p, const lines_cut *cut, const hal
 }
 
 halo_status lapack_lines_lower(halo_lowering *l) {
-  halo_lapack_view v = lapack_view(l);
+  halo_lapack_desc v = lapack_desc(l);
   if (v.batch == 0) return HALO_OK;
   lines_cut cut = lines_choose(l->caps, &v);
   halo_parts p;
@@ -108,7 +111,7 @@ halo_status lapack_lines_lower(halo_lowering *l) {
   halo_parts_template(&p, &k, halo_cl_lapack_lines, pointers);
   lapack_holes(&p, &k, &v);
   lines_holes(&p, &k, &cut, v.type);
-  lines_share_all(&p, &k, &cut, v.type);
+  lines_add_functions(&p, &k, &cut, v.type);
   halo_parts_hole(&p, &k, "H_REFLECT", "%s_reflect", p.name);
   halo_parts_hole(&p, &k, "H_TAKE", "%s_take", p.name);
   halo_template_define_int(&k, "H_Q", v.routine == HALO_LAPACK_ORGQR);

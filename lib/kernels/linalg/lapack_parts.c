@@ -4,8 +4,8 @@
 
 #include "codegen/ctype.h"
 
-halo_lapack_view lapack_view(const halo_lowering *l) {
-  halo_lapack_view v = {0};
+halo_lapack_desc lapack_desc(const halo_lowering *l) {
+  halo_lapack_desc v = {0};
   halo_lapack_describe(halo_lowering_root(l), &v);
   return v;
 }
@@ -38,7 +38,7 @@ static const char *lapack_names(halo_arena *arena, const lapack_part *part, bool
   return with_value ? halo_arena_printf(arena, "%s, v", text) : text;
 }
 
-static void lapack_emit_part(halo_parts *p, const halo_instr *call, const halo_lapack_view *v,
+static void lapack_emit_part(halo_parts *p, const halo_instr *call, const halo_lapack_desc *v,
                              const lapack_part *part) {
   halo_emitter *e = &p->e;
   emit_frame *frame = halo_parts_open(p);
@@ -80,7 +80,7 @@ static const lapack_part lapack_parts[][LAPACK_PARTS] = {
                            {"H_OUT", "_out", {"i", "j"}, 2, 0, true}},
 };
 
-void lapack_emit_parts(halo_parts *p, const halo_lapack_view *v) {
+void lapack_emit_parts(halo_parts *p, const halo_lapack_desc *v) {
   const halo_instr *call = halo_lowering_root(p->l);
   for (const lapack_part *part = lapack_parts[v->routine]; part->hole; part++) {
     lapack_emit_part(p, call, v, part);
@@ -109,7 +109,7 @@ void lapack_arithmetic(halo_parts *p, halo_template *k, halo_type type) {
   halo_template_define(k, "H_IS_ZERO", "H_IS_ZERO(v) ((v).x == 0 && (v).y == 0)");
 }
 
-void lapack_holes(halo_parts *p, halo_template *k, const halo_lapack_view *v) {
+void lapack_holes(halo_parts *p, halo_template *k, const halo_lapack_desc *v) {
   for (const lapack_part *part = lapack_parts[v->routine]; part->hole; part++) {
     halo_parts_call(p, k, part->hole, part->suffix, lapack_names(p->l->arena, part, part->store));
   }

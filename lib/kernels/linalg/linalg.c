@@ -83,7 +83,7 @@ int halo_linalg_lanes(const halo_caps *caps, halo_type type, int64_t wanted) {
 }
 
 /* i b for a vector of complex numbers: real and imaginary parts change places. */
-static const char *linalg_turned(halo_arena *arena, const char *vector, int width) {
+static const char *linalg_swap_parts(halo_arena *arena, const char *vector, int width) {
   halo_strbuf b = {0};
   halo_strbuf_append(&b, "((b).s");
   for (int i = 0; i < width; i++) halo_strbuf_printf(&b, "%x", i ^ 1);
@@ -125,9 +125,10 @@ void halo_linalg_vector_holes(halo_parts *p, halo_template *k, halo_type type, i
     return;
   }
   halo_arena *arena = p->l->arena;
-  const char *turned = linalg_turned(arena, halo_arena_printf(arena, "%s%d", part, width), width);
-  halo_parts_hole(p, k, "H_LESS(c, a, b)", "((c) - (a).x * (b) - (a).y * %s)", turned);
+  const char *swapped =
+      linalg_swap_parts(arena, halo_arena_printf(arena, "%s%d", part, width), width);
+  halo_parts_hole(p, k, "H_LESS(c, a, b)", "((c) - (a).x * (b) - (a).y * %s)", swapped);
   halo_parts_hole(p, k, "H_PLUS(c, a, b)", "((c) + %s * (b) - %s * %s)",
                   linalg_doubled(arena, "a", 0, width), linalg_doubled(arena, "a", 1, width),
-                  turned);
+                  swapped);
 }

@@ -14,7 +14,7 @@ typedef struct solve_cut {
   int64_t strips, panels;
 } solve_cut;
 
-static solve_cut solve_choose(const halo_caps *caps, const halo_solve_view *v, halo_type type) {
+static solve_cut solve_choose(const halo_caps *caps, const halo_solve_desc *v, halo_type type) {
   solve_cut cut = {.lanes = 1, .vectors = 1, .panel = 32, .rows = 4};
   if (caps->is_cpu) {
     /* Two vectors, and as many rows as 32 vector registers, or 16, hold beside them. */
@@ -31,39 +31,39 @@ static solve_cut solve_choose(const halo_caps *caps, const halo_solve_view *v, h
 }
 
 static double solve_lines_cost(const halo_lowering *l) {
-  halo_solve_view v = halo_solve_describe(halo_lowering_root(l));
+  halo_solve_desc v = halo_solve_describe(halo_lowering_root(l));
   double n = (double)v.n, lines = (double)v.lines * (double)halo_linalg_batch(v.b);
   const halo_prices *p = halo_lowering_prices(l);
   return p->launch + halo_lowering_operations(l, p->solve_product * n * n * lines, lines);
 }
 
 /* Whether an equation's factors lie in a column of `a`, far from each other, and an unknown's in a row. */
-static bool solve_is_turned(const halo_solve_view *v) {
+static bool solve_by_columns(const halo_solve_desc *v) {
   return (v->op == HALO_NO_TRANSPOSE) != v->left;
 }
 
 /* Unknown `i` in the order of substitution, as a row or column of the arrays. */
-static const halo_integer *solve_place(halo_emitter *e, const halo_solve_view *v,
+static const halo_integer *solve_place(halo_emitter *e, const halo_solve_desc *v,
                                        const halo_integer *i) {
   return v->ascending
              ? i
              : halo_integer_sub(&e->integers, halo_integer_constant(&e->integers, v->n - 1), i);
 }
 
-static void solve_emit_factor(halo_parts *p, const halo_instr *solve, const halo_solve_view *v) {
+static void solve_emit_factor(halo_parts *p, const halo_instr *solve, const halo_solve_desc *v) {
   halo_emitter *e = &p->e;
   emit_frame *frame = halo_parts_open(p);
   const halo_integer *b = halo_emit_counter(e, "b", halo_linalg_batch(v->b));
   const halo_integer *i = solve_place(e, v, halo_emit_counter(e, "i", v->n));
   const halo_integer *k = solve_place(e, v, halo_emit_counter(e, "k", v->n));
-  bool swapped = solve_is_turned(v);
+  bool swapped = solve_by_columns(v);
   halo_value value =
       halo_linalg_element(e, frame, solve->operands[0], b, swapped ? k : i, swapped ? i : k);
   halo_emit_line(e, "return %s;", value.text);
   halo_parts_close(p, halo_ctype_compute(value.type), "_a", "b, i, k", NULL);
 }
 
-static void solve_emit_line(halo_parts *p, const halo_instr *solve, const halo_solve_view *v,
+static void solve_emit_line(halo_parts *p, const halo_instr *solve, const halo_solve_desc *v,
                             bool store) {
   halo_emitter *e = &p->e;
   emit_frame *frame = halo_parts_open(p);
@@ -82,7 +82,7 @@ static void solve_emit_line(halo_parts *p, const halo_instr *solve, const halo_s
   }
 }
 
-static void solve_holes(halo_parts *p, halo_template *k, const halo_solve_view *v,
+static void solve_holes(halo_parts *p, halo_template *k, const halo_solve_desc *v,
                         const solve_cut *cut, halo_type type) {
   halo_linalg_holes(p, k, type);
   halo_linalg_vector_holes(p, k, type, cut->lanes);
@@ -98,13 +98,13 @@ static void solve_holes(halo_parts *p, halo_template *k, const halo_solve_view *
   halo_template_define_int(k, "H_P", cut->panel);
   halo_template_define_int(k, "H_ROWS", cut->rows);
   halo_template_define_int(k, "H_UNIT", v->unit);
-  halo_template_define_int(k, "H_AHEAD", p->l->caps->is_cpu && solve_is_turned(v));
+  halo_template_define_int(k, "H_AHEAD", p->l->caps->is_cpu && solve_by_columns(v));
   halo_template_define_int(k, "H_ACROSS", !v->left);
 }
 
 static halo_status solve_lines_lower(halo_lowering *l) {
   const halo_instr *solve = halo_lowering_root(l);
-  halo_solve_view v = halo_solve_describe(solve);
+  halo_solve_desc v = halo_solve_describe(solve);
   if (halo_shape_element_count(solve->shape) == 0) return HALO_OK;
   halo_type type = halo_linalg_type(solve->shape->type);
   solve_cut cut = solve_choose(l->caps, &v, type);

@@ -9,7 +9,7 @@ typedef enum form_answer { FORM_UNASKED, FORM_NO, FORM_YES } form_answer;
 struct halo_loop_facts {
   bool known;
   loop_shape shape; /* items, and the row of what is not flat */
-  uint64_t turned;
+  uint64_t transposed;
   form_answer is_short, has_spans;
   halo_loop_short rows;
   halo_loop_spans spans;
@@ -26,7 +26,7 @@ static halo_loop_facts *form_facts(const halo_lowering *l) {
   f->known = true;
   f->shape = (loop_shape){.items = halo_shape_element_count(shape), .lanes = 1};
   if (f->shape.items == 0) return f;
-  f->turned = loop_turned(l, f->shape.items);
+  f->transposed = loop_transposed_inputs(l, f->shape.items);
   if (!loop_is_flat(l->computation)) f->shape.row = halo_loop_row(l, shape);
   return f;
 }
@@ -113,14 +113,14 @@ static bool form_line_supports(const halo_lowering *l, const char **why) {
 static double form_line_cost(const halo_lowering *l) {
   const halo_loop_facts *f = form_facts(l);
   const halo_prices *p = halo_lowering_prices(l);
-  bool gains = f->turned || loop_has_pairs(l, f->shape.items);
+  bool gains = f->transposed || loop_has_pairs(l, f->shape.items);
   return form_cost(l, gains ? p->loop_line : p->loop_line_plain);
 }
 
 static halo_status form_line_lower(halo_lowering *l) {
   loop_shape s = form_facts(l)->shape;
   s.line = true;
-  s.turned = form_facts(l)->turned;
+  s.transposed = form_facts(l)->transposed;
   return loop_lower_shape(l, &s);
 }
 
@@ -143,7 +143,7 @@ static double form_stream_cost(const halo_lowering *l) {
 static halo_status form_stream_lower(halo_lowering *l) {
   loop_shape s = form_facts(l)->shape;
   s.line = s.stream = true;
-  s.turned = form_facts(l)->turned;
+  s.transposed = form_facts(l)->transposed;
   return loop_lower_shape(l, &s);
 }
 
@@ -187,12 +187,12 @@ static halo_status form_generic_lower(halo_lowering *l) {
 /* ---- The table ---- */
 
 /* Places in the table: tiles turn elementwise code only; the forms from the second on take all code. */
-enum { FORM_TURN, FORM_OF_ALL_CODE };
+enum { FORM_TRANSPOSE, FORM_OF_ALL_CODE };
 
 /* Of forms that are as dear the first is taken. */
 static const halo_implementation form_implementations[] = {
-    [FORM_TURN] = {"turn", halo_turn_supports, halo_turn_cost, halo_turn_lower, HALO_COUNTS_ALWAYS,
-                   halo_turn_works_on, .in_groups = true},
+    [FORM_TRANSPOSE] = {"turn", halo_transpose_supports, halo_transpose_cost, halo_transpose_lower,
+                        HALO_COUNTS_ALWAYS, halo_transpose_works_on, .in_groups = true},
     [FORM_OF_ALL_CODE] = {"short", form_short_supports, form_short_cost, form_short_lower,
                           HALO_COUNTS_ALWAYS, halo_kernels_on_cpus},
     {"spans", form_spans_supports, form_spans_cost, form_spans_lower, HALO_COUNTS_ALWAYS,

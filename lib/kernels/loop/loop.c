@@ -164,7 +164,7 @@ void halo_loop_values(const halo_lowering *l, halo_emitter *e, emit_frame *frame
   }
 }
 
-uint64_t loop_turned(const halo_lowering *l, int64_t items) {
+uint64_t loop_transposed_inputs(const halo_lowering *l, int64_t items) {
   enum { WORDS = 16, LEAST = 6 };
   bool any = false;
   for (int32_t p = 0; p < l->computation->params.count; p++) {
@@ -175,19 +175,19 @@ uint64_t loop_turned(const halo_lowering *l, int64_t items) {
   if (!any || !l->caps->is_cpu || items % LOOP_LINE != 0) return 0;
   halo_emitter e;
   halo_emitter_init(&e, l->arena, l->computation);
-  halo_turned turned = {.lane = "j"};
-  turned.at = halo_emit_counter(&e, "j", items);
-  e.turned = &turned;
+  halo_transposed transposed = {.lane = "j"};
+  transposed.at = halo_emit_counter(&e, "j", items);
+  e.transposed = &transposed;
   emit_frame *frame = halo_frame_kernel(&e, l->computation);
   int32_t leaves = halo_shape_leaf_count(halo_lowering_root(l)->shape);
-  halo_loop_values(l, &e, frame, turned.at, halo_arena_array(l->arena, halo_value, leaves));
+  halo_loop_values(l, &e, frame, transposed.at, halo_arena_array(l->arena, halo_value, leaves));
   uint64_t inputs = 0;
-  for (int32_t i = 0; i < turned.args.count; i++) {
-    bool many = __builtin_popcount(turned.words.data[i]) >= LEAST;
-    if (many && turned.args.data[i].index < 64) inputs |= 1ull << turned.args.data[i].index;
+  for (int32_t i = 0; i < transposed.args.count; i++) {
+    bool many = __builtin_popcount(transposed.words.data[i]) >= LEAST;
+    if (many && transposed.args.data[i].index < 64) inputs |= 1ull << transposed.args.data[i].index;
   }
-  halo_vec_deinit(&turned.args);
-  halo_vec_deinit(&turned.words);
+  halo_vec_deinit(&transposed.args);
+  halo_vec_deinit(&transposed.words);
   halo_emitter_deinit(&e);
   return inputs;
 }
@@ -295,7 +295,7 @@ void loop_emit_element(const halo_lowering *l, halo_emitter *e, const halo_integ
 /* The body of a work item that computes one element. */
 static void loop_emit_item(halo_lowering *l, halo_emitter *e, const loop_shape *s) {
   int64_t items = s->items;
-  e->parts = l->caps->is_cpu;
+  e->vectors = l->caps->is_cpu;
   const halo_integer *at = loop_emit_start(e, s);
   int64_t local =
       s->row ? loop_row_group(l->caps, s->row) : (int64_t)halo_kernel_local_size(l->caps, items);
@@ -392,8 +392,8 @@ static void loop_emit_lanes(halo_lowering *l, halo_emitter *e, const loop_shape 
 }
 
 /* Loads the rows of a line's elements and turns them over. */
-static void loop_turn(const halo_lowering *l, halo_emitter *e, uint64_t inputs,
-                      const halo_integer *first, halo_turned *turned) {
+static void loop_transpose_rows(const halo_lowering *l, halo_emitter *e, uint64_t inputs,
+                                const halo_integer *first, halo_transposed *transposed) {
   halo_sections_add(&e->sections, "turned");
   const char *place = halo_emit_integer(e, halo_integer_mul(&e->integers, first, LOOP_LINE));
   int32_t number = 0;
@@ -411,10 +411,10 @@ static void loop_turn(const halo_lowering *l, halo_emitter *e, uint64_t inputs,
         "for (int k = 0; k < 16; ++k) %s_turned[k] = vload16(k, (__global const uint *)(%s + %s));",
         arg, arg, place);
     halo_emit_line(e, "h_turn_rows(%s_turned);", arg);
-    halo_vec_push(&turned->args, e->args.data[e->args.count - 1]);
-    halo_vec_push(&turned->words, 0);
+    halo_vec_push(&transposed->args, e->args.data[e->args.count - 1]);
+    halo_vec_push(&transposed->words, 0);
   }
-  turned->complete = true;
+  transposed->complete = true;
 }
 
 /* The body of a work item that computes LOOP_LINE neighbours and stores them as vectors. These are variables that
@@ -427,7 +427,7 @@ static void loop_emit_line(halo_lowering *l, halo_emitter *e, const loop_shape *
   if (s->stream) halo_sections_add(&e->sections, "stream");
   halo_sections_add(&e->sections, "neighbours");
   const halo_integer *first = loop_emit_start(e, s);
-  e->parts = true;
+  e->vectors = true;
   for (int32_t k = 0; k < leaves; k++) {
     halo_type type = halo_leaf_shape(root->shape, k)->type;
     const char *part = halo_ctype_storage(halo_type_real_part(type));
@@ -438,18 +438,18 @@ static void loop_emit_line(halo_lowering *l, halo_emitter *e, const loop_shape *
   }
   const halo_integer *at =
       halo_integer_add(&e->integers, first, halo_emit_counter(e, "j", LOOP_LINE));
-  halo_turned turned = {.at = at, .lane = "j"};
-  if (s->turned) {
-    loop_turn(l, e, s->turned, first, &turned);
-    e->turned = &turned;
+  halo_transposed transposed = {.at = at, .lane = "j"};
+  if (s->transposed) {
+    loop_transpose_rows(l, e, s->transposed, first, &transposed);
+    e->transposed = &transposed;
   }
   halo_emit_line(e, "H_LINE_LOOP(%d)", LOOP_LINE);
   halo_emit_loop(e, halo_arena_printf(l->arena, "for (int j = 0; j < %d; ++j)", LOOP_LINE));
   loop_put_neighbour(l, e, frame, at, "line");
   halo_emit_close(e);
-  e->turned = NULL;
-  halo_vec_deinit(&turned.args);
-  halo_vec_deinit(&turned.words);
+  e->transposed = NULL;
+  halo_vec_deinit(&transposed.args);
+  halo_vec_deinit(&transposed.words);
   for (int32_t k = 0; k < leaves; k++) {
     halo_type type = halo_leaf_shape(root->shape, k)->type;
     const char *part = halo_ctype_storage(halo_type_real_part(type));

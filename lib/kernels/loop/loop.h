@@ -13,11 +13,11 @@ enum { LOOP_LINE = 16 };
 /* How the elements are shared out. */
 typedef struct loop_shape {
   int64_t items;
-  int64_t row;     /* its elements; 0: no rows */
-  bool line;       /* a work item computes LOOP_LINE neighbours and stores them as one */
-  bool stream;     /* past the caches */
-  int lanes;       /* neighbours that a work item loads and stores as vectors; 1: one element */
-  uint64_t turned; /* inputs of which lines turn rows of 16 words over, by number */
+  int64_t row;         /* its elements; 0: no rows */
+  bool line;           /* a work item computes LOOP_LINE neighbours and stores them as one */
+  bool stream;         /* past the caches */
+  int lanes;           /* neighbours that a work item loads and stores as vectors; 1: one element */
+  uint64_t transposed; /* inputs of which lines turn rows of 16 words over, by number */
 } loop_shape;
 
 /* Bytes of all results together, and of the narrowest element. */
@@ -31,7 +31,7 @@ bool loop_is_flat(const halo_computation *body);
 bool loop_has_pairs(const halo_lowering *l, int64_t items);
 /* Inputs of rows of 16 words, of which elements read several each: loaded one by one by neighbours, these come from as
  * many lines of memory. */
-uint64_t loop_turned(const halo_lowering *l, int64_t items);
+uint64_t loop_transposed_inputs(const halo_lowering *l, int64_t items);
 /* How many neighbours a work item of a GPU takes: its compilers make no vectors across work items, and
  * narrow loads leave most of the bus idle. On CPUs, whose compilers do, it is slower. Buffers begin at
  * places where any vector may (halo_plan_assign), and their sizes are whole vectors. 1: not several. */

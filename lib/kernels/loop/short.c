@@ -2,7 +2,7 @@
 /* kernels/loop/short.c: loop:short, for CPUs: where elements of a short last dimension do not all do the same, as where
  * such rows are put together, turned round or looked up, a work item does whole rows, whose elements are written out,
  * so that none asks where it is. Compilers make vectors of neighbouring rows. */
-#include "kernels/dot/view.h"
+#include "kernels/dot/describe.h"
 #include "kernels/families.h"
 
 enum {
@@ -55,7 +55,7 @@ static bool short_differs(const halo_instr *instr, int64_t length) {
 
 /* Elements of a matrix of a batch of small products, of which all is written out; 0: it is none. */
 static int64_t short_product(const halo_instr *dot, int64_t count) {
-  halo_dot_view v;
+  halo_dot_desc v;
   halo_dot_describe(dot, &v);
   int64_t length = v.m * v.n;
   bool fits = length <= SHORT_MATRIX && length * v.k <= SHORT_PRODUCTS && v.batch * length == count;

@@ -36,7 +36,7 @@ static void spans_emit(const halo_lowering *l, halo_emitter *e, const halo_loop_
 
 void halo_loop_begin_spans(halo_emitter *e, const halo_lowering *l) {
   halo_emitter_init(e, l->arena, l->computation);
-  e->wide = e->parts = true;
+  e->wide = e->vectors = true;
 }
 
 /* Emits span `k` to note what there is of either; false: it cannot be emitted, or elements keep arrays of their own. */

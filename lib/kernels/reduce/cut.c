@@ -94,7 +94,7 @@ static void reduce_place_chunks(const halo_reduce_text *t, halo_reduce_cut *cut)
   if (line % parts || 2 * (line / parts) < cut->chunk) return;
   cut->chunk = line / parts;
   cut->chunks = cut->n / cut->chunk;
-  cut->placed = true;
+  cut->within_lines = true;
 }
 
 /* Rows of elements that take long are cut into shorter pieces. */
@@ -179,7 +179,7 @@ static void reduce_side_by_side(const halo_reduce_text *t, halo_reduce_cut *cut)
 /* Short rows whose elements are combined one after the other, as a choice among them is where the order counts, or a
  * maximum of floats, leave nothing for lanes: vectors go over neighbouring rows, as if these were columns. So do the
  * shortest rows, whatever combines them. */
-static bool reduce_turns(const halo_reduce_text *t, int64_t outer, int64_t n) {
+static bool reduce_transposes(const halo_reduce_text *t, int64_t outer, int64_t n) {
   enum { LANES = 16, SHORTEST = 16 };
   if (!t->l->caps->is_cpu || outer < LANES) return false;
   if (t->v.ordered) return n < 2 * reduce_lanes(t);
@@ -187,7 +187,7 @@ static bool reduce_turns(const halo_reduce_text *t, int64_t outer, int64_t n) {
   return alone ? n < reduce_lanes(t) : n <= SHORTEST;
 }
 
-static halo_reduce_cut reduce_cut_turned(int64_t rows, int64_t n) {
+static halo_reduce_cut reduce_cut_transposed(int64_t rows, int64_t n) {
   enum { LANES = 64 };
   int lanes = rows < LANES ? (int)rows : LANES;
   return (halo_reduce_cut){1, n, rows, n, 1, lanes, 1, true, 1, 0, false, true};
@@ -199,7 +199,7 @@ halo_reduce_cut halo_reduce_cut_of(const halo_reduce_text *t, int64_t outer, int
   halo_reduce_cut cut = {outer, n, inner, n, 1, 1, 1, inner > 1, 1, 0, false, false};
   reduce_limits limits = reduce_gpu;
   int64_t parallel; /* independent pieces of work there are already */
-  if (inner == 1 && first && reduce_turns(t, outer, n)) return reduce_cut_turned(outer, n);
+  if (inner == 1 && first && reduce_transposes(t, outer, n)) return reduce_cut_transposed(outer, n);
   if (caps->is_cpu) {
     cut.lanes = cut.columns ? reduce_strip(t, inner, !first) : reduce_lanes(t);
     parallel = cut.columns ? outer * reduce_divide_up(inner, cut.lanes) : outer;

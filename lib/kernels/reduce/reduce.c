@@ -26,7 +26,7 @@ static bool reduce_column_supports(const halo_lowering *l, const char **why) {
 }
 
 /* Simple operations that computing a result takes behind the reductions, or beside them. */
-static double reduce_cost_behind(const halo_lowering *l, const halo_reduce_view *v) {
+static double reduce_cost_behind(const halo_lowering *l, const halo_reduce_desc *v) {
   int64_t count = halo_shape_element_count(v->out);
   int32_t results = halo_shape_leaf_count(l->computation->root->shape);
   return (double)(halo_reduce_cost_each(l, count) + results) * (double)count;
@@ -34,7 +34,7 @@ static double reduce_cost_behind(const halo_lowering *l, const halo_reduce_view 
 
 /* Elements that are combined, many at a time, and what follows, which a CPU does one at a time. */
 static double reduce_cost(const halo_lowering *l, double group) {
-  const halo_reduce_view *v = l->reduce;
+  const halo_reduce_desc *v = l->reduce;
   int64_t results = v->outer * v->inner, elements = results * v->n;
   double combined = (double)v->hero_count * (double)elements;
   const halo_prices *p = halo_lowering_prices(l);
@@ -51,7 +51,7 @@ static double reduce_column_cost(const halo_lowering *l) { return reduce_cost(l,
 /* Element by element every result costs its whole inner loop, with no help from neighbours, but where that is
  * written out. */
 static double reduce_loop_cost(const halo_lowering *l) {
-  halo_reduce_view v;
+  halo_reduce_desc v;
   halo_reduce_find(l->computation, &v);
   v.out = halo_leaf_shape(l->computation->root->shape, 0);
   double combined = 0;
@@ -83,11 +83,11 @@ static emit_index *reduce_index(halo_emitter *e, const halo_shape *shape,
 static const halo_integer *reduce_position(halo_emitter *e, const halo_reduce_cut *cut) {
   halo_integers *n = &e->integers;
   const halo_integer *at = halo_emit_counter(e, "o", cut->outer);
-  if (cut->turned) {
+  if (cut->transposed) {
     at = halo_integer_mul(n, halo_emit_counter(e, "c", cut->inner), cut->n);
     return halo_integer_add(n, at, halo_emit_counter(e, "r", cut->n));
   }
-  if (cut->placed) {
+  if (cut->within_lines) {
     const halo_integer *chunk = halo_emit_counter(e, "c", cut->chunks);
     at = halo_integer_add(n, halo_integer_mul(n, at, cut->n),
                           halo_integer_mul(n, chunk, cut->chunk));
@@ -123,7 +123,7 @@ static void reduce_emit_in(const halo_reduce_text *t, const halo_reduce_cut *cut
                            halo_parts *parts) {
   halo_emitter *e = &parts->e;
   emit_frame *frame = halo_parts_open(parts);
-  e->parts = t->l->caps->is_cpu && reduce_has_pairs(t);
+  e->vectors = t->l->caps->is_cpu && reduce_has_pairs(t);
   halo_value values[HALO_REDUCE_VALUES];
   emit_index *index = reduce_index(e, t->v.in, reduce_position(e, cut));
   for (int32_t i = 0; i < t->v.value_count; i++) {
@@ -382,7 +382,7 @@ static halo_status reduce_stage(const halo_reduce_text *t, const halo_reduce_cut
   halo_parts parts;
   /* 64 bits: neighbours are then seen to be neighbours whatever an index is made of. */
   halo_parts_begin(&parts, l, halo_arena_printf(l->arena, "%s%s", t->name, suffix),
-                   cut->line > 0 || cut->placed || cut->turned);
+                   cut->line > 0 || cut->within_lines || cut->transposed);
   emit_in(t, cut, &parts);
   emit_out(t, cut, &parts);
   if (emit_out == reduce_emit_out) parts.in_place = reduce_in_place(t);
@@ -390,7 +390,7 @@ static halo_status reduce_stage(const halo_reduce_text *t, const halo_reduce_cut
   halo_template k;
   halo_parts_template(&parts, &k, halo_cl_reduce, "");
   halo_parts_hole(&parts, &k, "H_T", "%s", t->a.type);
-  if (cut->placed) {
+  if (cut->within_lines) {
     halo_parts_hole(&parts, &k, "H_IN(o, r, c)", "%s_in(%s, o, (r) - %s, chunk)", parts.name,
                     parts.texts.arguments, cut->columns ? "begin" : "first");
   } else {
@@ -421,8 +421,8 @@ static halo_status reduce_stage(const halo_reduce_text *t, const halo_reduce_cut
   halo_template_define_int(&k, "H_ORDERED", t->v.ordered);
   if (!cut->columns && cut->local > 1) halo_kernel_group(l, (size_t)cut->local, 1);
   halo_parts_finish(&parts, &k);
-  const char *label = halo_arena_printf(l->arena, "reduce:%s%s",
-                                        cut->columns && !cut->turned ? "column" : "row", suffix);
+  const char *label = halo_arena_printf(
+      l->arena, "reduce:%s%s", cut->columns && !cut->transposed ? "column" : "row", suffix);
   reduce_size_launch(t, cut, halo_parts_launch(&parts, label));
   return halo_parts_end(&parts);
 }

@@ -8,7 +8,7 @@
 
 typedef struct halo_reduce_text {
   halo_lowering *l;
-  halo_reduce_view v;
+  halo_reduce_desc v;
   const char *name; /* of the last kernel; prefix of the names of all of them */
   halo_accumulator a;
 } halo_reduce_text;
@@ -18,10 +18,10 @@ typedef struct halo_reduce_cut {
   int64_t outer, n, inner, chunk, chunks;
   int lanes, local;
   bool columns;
-  int rows;    /* that a work item takes side by side */
-  int line;    /* neighbours whose sums are a vector, or 0: `lanes` is a multiple */
-  bool placed; /* of rows: elements are counted within their chunk, whose number "c" is */
-  bool turned; /* the columns are rows of the input */
+  int rows;          /* that a work item takes side by side */
+  int line;          /* neighbours whose sums are a vector, or 0: `lanes` is a multiple */
+  bool within_lines; /* of rows: elements are counted within their chunk, whose number "c" is */
+  bool transposed;   /* the columns are rows of the input */
 } halo_reduce_cut;
 
 /* How a stage that sums [outer, n, inner] over n is cut. `first`: it reads the input, which may be cut; the other reads

@@ -17,7 +17,7 @@ enum {
 };
 
 /* Work items a row of rows:group, as its length and the device's limits allow. */
-static int rows_group(const halo_lowering *l, const halo_rows_view *v) {
+static int rows_group(const halo_lowering *l, const halo_rows_desc *v) {
   uint64_t most = l->caps->local_memory / (uint64_t)(2 * 8 * v->count);
   if (most > l->caps->max_work_group) most = l->caps->max_work_group;
   if (most > l->caps->max_items[0]) most = l->caps->max_items[0];
@@ -45,7 +45,7 @@ static void rows_choose_stores(halo_rows_text *t) {
 
 /* Inputs whose elements a work item reads in its row alone, or at its own places of the row, before it writes
  * there. A group's values of the row are written while others may still read what belongs to the row. */
-static uint64_t rows_in_place(const halo_lowering *l, const halo_rows_view *v, bool group) {
+static uint64_t rows_in_place(const halo_lowering *l, const halo_rows_desc *v, bool group) {
   const halo_computation *body = l->computation;
   const halo_shape *shape = body->root->shape;
   for (int32_t k = 0; k < halo_shape_leaf_count(shape); k++) {
@@ -142,7 +142,7 @@ static bool rows_loop_supports(const halo_lowering *l, const char **why) {
 /* Bytes that phases read and results take; `slower`: for what neighbours in a row are not worked on side by
  * side; `items`: work items of a row. */
 static double rows_cost(const halo_lowering *l, double slower, double items) {
-  const halo_rows_view *v = l->rows;
+  const halo_rows_desc *v = l->rows;
   double elements = (double)v->rows.outer * (double)v->rows.n;
   double looks = elements * (2 + v->phases + 2 * v->elements);
   return halo_lowering_seconds(l, halo_lowering_prices(l)->rows_element * looks * slower,
@@ -155,7 +155,7 @@ static double rows_item_cost(const halo_lowering *l) {
 
 /* Each phase combines what the work items of a group have, in pairs. */
 static double rows_group_cost(const halo_lowering *l) {
-  const halo_rows_view *v = l->rows;
+  const halo_rows_desc *v = l->rows;
   double barriers = v->phases * log2(ROWS_GROUP) * halo_lowering_prices(l)->barrier;
   return barriers +
          rows_cost(l, halo_lowering_prices(l)->rows_group, l->caps->is_cpu ? 1 : ROWS_GROUP);
@@ -166,7 +166,7 @@ static double rows_group_cost(const halo_lowering *l) {
 enum { ROWS_FEW_CODE = 256, ROWS_FEW_LEAST = 16 };
 
 static double rows_few_cost(const halo_lowering *l) {
-  const halo_rows_view *v = l->rows;
+  const halo_rows_desc *v = l->rows;
   bool long_text = v->rows.n * l->computation->instrs.count > ROWS_FEW_CODE;
   const halo_prices *p = halo_lowering_prices(l);
   bool is_long = long_text && v->rows.outer < ROWS_FEW_LEAST;
@@ -175,7 +175,7 @@ static double rows_few_cost(const halo_lowering *l) {
 
 /* Each element of a result goes over its row anew, and over that for each element there ... */
 static double rows_loop_cost(const halo_lowering *l) {
-  const halo_rows_view *v = l->rows;
+  const halo_rows_desc *v = l->rows;
   double work = 1;
   for (int p = v->elements ? 0 : 1; p < v->phases; p++) work *= (double)v->rows.n;
   return rows_cost(l, work, (double)v->rows.n);

@@ -18,7 +18,7 @@ typedef struct halo_rows_kept {
 
 typedef struct halo_rows_text {
   halo_lowering *l;
-  halo_rows_view v;
+  halo_rows_desc v;
   const char *name; /* of the kernel */
   int local;        /* work items a row; 1: one, with lanes */
   bool lines;       /* results with elements are stored HALO_ROWS_LINE together */

@@ -12,7 +12,7 @@ enum { SCATTER_VECTOR = 16 }; /* elements of a vector */
 
 /* How the work is cut. */
 typedef struct scatter_cut {
-  int64_t lanes, parts, share, items;
+  int64_t lanes, parts, chunk, items;
 } scatter_cut;
 
 /* ---- Cutting ---- */
@@ -28,8 +28,8 @@ static int64_t scatter_width(const halo_lowering *l) {
 
 static int64_t scatter_ceil(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
-static scatter_cut scatter_choose(const halo_lowering *l, const halo_scatter_view *v, bool parts) {
-  scatter_cut cut = {.lanes = 1, .parts = 1, .share = 1};
+static scatter_cut scatter_choose(const halo_lowering *l, const halo_scatter_desc *v, bool parts) {
+  scatter_cut cut = {.lanes = 1, .parts = 1, .chunk = 1};
   int64_t width = scatter_width(l);
   if (l->caps->is_cpu && v->strip > 0) {
     int64_t strips = scatter_ceil(2 * width, v->groups > 0 ? v->groups : 1);
@@ -41,15 +41,15 @@ static scatter_cut scatter_choose(const halo_lowering *l, const halo_scatter_vie
     /* Two at least, for the sake of those who ask for this. */
     int64_t size = v->array->dims[v->split], want = width / cut.items;
     want = want < 2 ? 2 : want > size ? size : want;
-    cut.share = scatter_ceil(size, want);
-    cut.parts = scatter_ceil(size, cut.share);
+    cut.chunk = scatter_ceil(size, want);
+    cut.parts = scatter_ceil(size, cut.chunk);
     cut.items *= cut.parts;
   }
   return cut;
 }
 
 /* Seconds. A CPU cannot foretell which part an index falls into. */
-static double scatter_time(const halo_lowering *l, const halo_scatter_view *v, bool parts) {
+static double scatter_time(const halo_lowering *l, const halo_scatter_desc *v, bool parts) {
   scatter_cut cut = scatter_choose(l, v, parts);
   double rounds = (double)scatter_ceil(cut.items, scatter_width(l));
   const halo_prices *p = halo_lowering_prices(l);
@@ -65,7 +65,7 @@ static bool scatter_unique_supports(const halo_lowering *l, const char **why) {
 }
 
 static double scatter_unique_cost(const halo_lowering *l) {
-  halo_scatter_view v = halo_scatter_describe(l, true);
+  halo_scatter_desc v = halo_scatter_describe(l, true);
   return scatter_time(l, &v, false);
 }
 
@@ -75,19 +75,19 @@ static bool scatter_parts_supports(const halo_lowering *l, const char **why) {
 }
 
 static double scatter_parts_cost(const halo_lowering *l) {
-  halo_scatter_view v = halo_scatter_describe(l, false);
+  halo_scatter_desc v = halo_scatter_describe(l, false);
   return scatter_time(l, &v, true);
 }
 
 static double scatter_ordered_cost(const halo_lowering *l) {
-  halo_scatter_view v = halo_scatter_describe(l, false);
+  halo_scatter_desc v = halo_scatter_describe(l, false);
   return scatter_time(l, &v, false);
 }
 
 /* ---- Text ---- */
 
 /* One element: what the results hold and the updates go in, what is to be held comes out. */
-static void scatter_emit_combine(halo_emitter *e, emit_frame *frame, const halo_scatter_view *v,
+static void scatter_emit_combine(halo_emitter *e, emit_frame *frame, const halo_scatter_desc *v,
                                  emit_index *to, emit_index *from) {
   const halo_computation *computation = halo_instr_comp(v->scatter, HALO_ATTR_TO_APPLY);
   int32_t n = v->arity;
@@ -116,7 +116,7 @@ static void scatter_emit_combine(halo_emitter *e, emit_frame *frame, const halo_
 }
 
 /* What the template's H_APPLY does. */
-static void scatter_emit_apply(halo_emitter *e, emit_frame *frame, const halo_scatter_view *v,
+static void scatter_emit_apply(halo_emitter *e, emit_frame *frame, const halo_scatter_desc *v,
                                bool parts) {
   const halo_integer *batch[HALO_MAX_RANK], *window[HALO_MAX_RANK], *starts[HALO_MAX_RANK];
   const halo_integer *from[HALO_MAX_RANK], *to[HALO_MAX_RANK];
@@ -155,7 +155,7 @@ static void scatter_emit_apply(halo_emitter *e, emit_frame *frame, const halo_sc
 
 /* ---- Launches ---- */
 
-static void scatter_launch_size(const halo_lowering *l, const halo_scatter_view *v,
+static void scatter_launch_size(const halo_lowering *l, const halo_scatter_desc *v,
                                 const scatter_cut *cut, halo_launch *launch) {
   halo_launch_items(l->caps, launch, cut->items);
   if (!l->caps->is_cpu || v->steps * cut->lanes * v->inner <= SCATTER_LINE) return;
@@ -166,7 +166,7 @@ static void scatter_launch_size(const halo_lowering *l, const halo_scatter_view 
 }
 
 static halo_status scatter_lower_windows(halo_lowering *l, const char *name,
-                                         const halo_scatter_view *v, bool parts,
+                                         const halo_scatter_desc *v, bool parts,
                                          const int32_t *updates) {
   static const char parameters[] = "group, step, first, end, low, high";
   scatter_cut cut = scatter_choose(l, v, parts);
@@ -182,7 +182,7 @@ static halo_status scatter_lower_windows(halo_lowering *l, const char *name,
   halo_template_define_int(&k, "H_WINDOW", v->strip);
   halo_template_define_int(&k, "H_LANES", cut.lanes);
   halo_template_define_int(&k, "H_PARTS", cut.parts);
-  halo_template_define_int(&k, "H_SHARE", cut.share);
+  halo_template_define_int(&k, "H_SHARE", cut.chunk);
   halo_parts_finish(&p, &k);
   halo_launch *launch = halo_parts_launch(&p, halo_arena_printf(l->arena, "scatter:%s", name));
   launch->updates = updates;
@@ -192,7 +192,7 @@ static halo_status scatter_lower_windows(halo_lowering *l, const char *name,
 }
 
 static halo_status scatter_lower(halo_lowering *l, const char *name, bool unique, bool parts) {
-  halo_scatter_view v = halo_scatter_describe(l, unique);
+  halo_scatter_desc v = halo_scatter_describe(l, unique);
   const int32_t *updates;
   if (halo_shape_element_count(v.array) == 0) return HALO_OK;
   HALO_TRY(halo_scatter_lower_operands(l, &v, &updates));

@@ -14,7 +14,7 @@ typedef struct halo_scatter_dim {
 } halo_scatter_dim;
 
 /* What a scatter's attributes say. */
-typedef struct halo_scatter_view {
+typedef struct halo_scatter_desc {
   const halo_instr *scatter;
   int32_t arity; /* arrays, updates and results */
   const halo_shape *array, *indices, *updates;
@@ -26,10 +26,10 @@ typedef struct halo_scatter_view {
   int split; /* the dimension of the array, indexed and one element thick, that is cut into parts; -1 */
   int64_t groups, steps; /* windows: products of free and of other dimensions */
   int64_t strip, inner;  /* elements of a window, likewise */
-} halo_scatter_view;
+} halo_scatter_desc;
 
 /* `unique`: no element is met twice. */
-halo_scatter_view halo_scatter_describe(const halo_lowering *l, bool unique);
+halo_scatter_desc halo_scatter_describe(const halo_lowering *l, bool unique);
 
 /* ---- Text ---- */
 
@@ -39,12 +39,12 @@ void halo_scatter_digits(halo_emitter *e, const halo_scatter_dim *dims, int rank
                          const halo_integer *position, const halo_integer **at);
 /* Where a window starts in the array, behind the test that all of it lies inside (else nothing of it is
  * used), which opens a scope. `parts`: and that it starts in the part from "low" to "high". */
-void halo_scatter_emit_starts(halo_emitter *e, emit_frame *frame, const halo_scatter_view *v,
+void halo_scatter_emit_starts(halo_emitter *e, emit_frame *frame, const halo_scatter_desc *v,
                               bool parts, const halo_integer **batch, const halo_integer **starts);
 
 /* Launches that compute operands where the results are to be. *out_updates is what the first launch that writes
  * the results needs as `updates`; NULL: there are no updates, and nothing is left to do. */
-halo_status halo_scatter_lower_operands(halo_lowering *l, const halo_scatter_view *v,
+halo_status halo_scatter_lower_operands(halo_lowering *l, const halo_scatter_desc *v,
                                         const int32_t **out_updates);
 
 /* sorted.c: scatter:sorted. */

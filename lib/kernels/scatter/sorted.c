@@ -16,7 +16,7 @@ enum { SORTED_CHUNK = 16, SORTED_PARTS = 64, SORTED_CPU_CHUNK = 1024 };
 /* A record is a place, a bit that says that the update is dropped, and the update's number. */
 typedef struct sorted_scatter {
   halo_lowering *l;
-  halo_scatter_view v;
+  halo_scatter_desc v;
   const halo_shape *places; /* one for each position of a window in the array */
   int64_t n;                /* updates: windows, or elements of them where windows overlap */
   int place_bits, number_bits;
@@ -32,7 +32,7 @@ static int sorted_bits(int64_t count) {
 }
 
 /* Positions of windows along dimension `d` of the array. */
-static int64_t sorted_places_along(const halo_scatter_view *v, int d) {
+static int64_t sorted_places_along(const halo_scatter_desc *v, int d) {
   for (int i = 0; i < v->window_rank; i++) {
     if (v->window[i].other == d && !v->window[i].free) return v->array->dims[d];
   }
@@ -52,7 +52,7 @@ static const halo_instr *sorted_leaf(const halo_computation *body, int32_t k) {
 
 /* Whether each result is one associative operation on what is there and its update, or the update itself, all of one
  * type: then updates may be combined with each other. */
-static bool sorted_is_associative(const halo_scatter_view *v) {
+static bool sorted_is_associative(const halo_scatter_desc *v) {
   const halo_computation *body = halo_instr_comp(v->scatter, HALO_ATTR_TO_APPLY);
   int32_t n = v->arity;
   for (int32_t k = 0; k < n; k++) {
@@ -74,7 +74,7 @@ static bool sorted_is_associative(const halo_scatter_view *v) {
 
 static sorted_scatter sorted_describe(const halo_lowering *l) {
   sorted_scatter s = {.v = halo_scatter_describe(l, false)};
-  halo_scatter_view *v = &s.v;
+  halo_scatter_desc *v = &s.v;
   int64_t sizes[HALO_MAX_RANK], places = 1;
   for (int d = 0; d < v->array->rank; d++) {
     sizes[d] = sorted_places_along(v, d);
@@ -132,7 +132,7 @@ double halo_scatter_sorted_cost(const halo_lowering *l) {
 /* ---- Text ---- */
 
 /* Coordinates of the window, and those within it along which windows overlap, of update "p". */
-static void sorted_emit_number(halo_emitter *e, const halo_scatter_view *v, int64_t n,
+static void sorted_emit_number(halo_emitter *e, const halo_scatter_desc *v, int64_t n,
                                const halo_integer **batch, const halo_integer **window) {
   const halo_integer *p = halo_emit_counter(e, "p", n);
   const halo_integer *number = halo_integer_div(&e->integers, p, v->inner);
@@ -146,7 +146,7 @@ static void sorted_emit_number(halo_emitter *e, const halo_scatter_view *v, int6
 
 /* Declares "record", of update "p". Those that are dropped go to the last place. */
 static void sorted_emit_record(const sorted_scatter *s, halo_emitter *e, emit_frame *frame) {
-  const halo_scatter_view *v = &s->v;
+  const halo_scatter_desc *v = &s->v;
   const halo_integer *batch[HALO_MAX_RANK], *window[HALO_MAX_RANK], *starts[HALO_MAX_RANK];
   int64_t last = halo_shape_element_count(s->places) - 1;
   halo_emit_line(e, "ulong record = 0x%llxUL << %d | (ulong)p;", (unsigned long long)last << 1 | 1,
@@ -185,7 +185,7 @@ typedef struct sorted_level {
 /* Element "w" of update "i", in the types of the updates. */
 static void sorted_emit_update(const sorted_level *g, halo_parts *p, emit_frame *frame,
                                halo_value *values) {
-  const halo_scatter_view *v = &g->s->v;
+  const halo_scatter_desc *v = &g->s->v;
   halo_emitter *e = &p->e;
   const halo_integer *w = halo_emit_counter(e, "w", v->strip);
   if (g->level > 0) {
@@ -241,7 +241,7 @@ static void sorted_step(const sorted_level *g, halo_parts *p) {
 
 /* Element "w" of the place "place" of result `k`. */
 static const halo_integer *sorted_emit_place(const sorted_level *g, halo_emitter *e, int32_t k) {
-  const halo_scatter_view *v = &g->s->v;
+  const halo_scatter_desc *v = &g->s->v;
   const halo_integer *to[HALO_MAX_RANK], *window[HALO_MAX_RANK];
   const halo_integer *place = halo_emit_counter(e, "place", halo_shape_element_count(g->s->places));
   emit_index *starts = halo_index_from_position(e, g->s->places, place);

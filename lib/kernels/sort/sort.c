@@ -35,13 +35,13 @@ static void sort_write_second(const halo_sort_records *r, halo_parts *p) {
   halo_sort_emit_write(r, p, SORT_SECOND, r->n);
 }
 
-/* The same kernel once more, with the two arrays of records exchanged if `turned`, and another number. */
-static void sort_again(halo_lowering *l, const halo_launch *of, bool turned, int64_t number) {
+/* The same kernel once more, with the two arrays of records exchanged if `swapped`, and another number. */
+static void sort_again(halo_lowering *l, const halo_launch *of, bool swapped, int64_t number) {
   halo_launch again = *of;
   halo_kernel_arg *args = halo_arena_copy(l->arena, of->args, sizeof *args * (size_t)of->arg_count);
   for (int32_t i = 0; i < of->arg_count; i++) {
     if (args[i].role == HALO_ROLE_VALUE) args[i].number = number;
-    if (!turned || args[i].role != HALO_ROLE_SCRATCH) continue;
+    if (!swapped || args[i].role != HALO_ROLE_SCRATCH) continue;
     if (args[i].index == SORT_FIRST) {
       args[i].index = SORT_SECOND;
     } else if (args[i].index == SORT_SECOND) {
@@ -229,10 +229,10 @@ double halo_sort_merge_cost(const halo_lowering *l) {
 /* How a row is cut, and into what digits its codes. */
 typedef struct sort_radix {
   int digit_bits, digits;
-  int64_t local, share, pieces;
+  int64_t local, chunk, pieces;
 } sort_radix;
 
-enum { SORT_GPU_SHARE = 16, SORT_CPU_SHARE = 16 << 10 };
+enum { SORT_GPU_CHUNK = 16, SORT_CPU_CHUNK = 16 << 10 };
 
 static sort_radix sort_radix_cut(const halo_sort_records *r) {
   const halo_caps *caps = r->caps;
@@ -241,18 +241,18 @@ static sort_radix sort_radix_cut(const halo_sort_records *r) {
   if (caps->is_cpu) {
     /* A few pieces for each core, of all rows together. */
     int64_t pieces = sort_ceil(4 * sort_units(r), r->rows);
-    cut.share = sort_ceil(r->n, pieces);
-    if (cut.share < SORT_CPU_SHARE) cut.share = SORT_CPU_SHARE < r->n ? SORT_CPU_SHARE : r->n;
-    if (cut.share > sort_most(r, 2)) cut.share = sort_most(r, 2);
-    if (cut.share < 1) cut.share = 1; /* of no elements */
+    cut.chunk = sort_ceil(r->n, pieces);
+    if (cut.chunk < SORT_CPU_CHUNK) cut.chunk = SORT_CPU_CHUNK < r->n ? SORT_CPU_CHUNK : r->n;
+    if (cut.chunk > sort_most(r, 2)) cut.chunk = sort_most(r, 2);
+    if (cut.chunk < 1) cut.chunk = 1; /* of no elements */
   } else {
     int64_t most = (int64_t)caps->local_memory / (4 << cut.digit_bits);
     if (most > (int64_t)caps->max_work_group) most = (int64_t)caps->max_work_group;
     if (most > (int64_t)caps->max_items[0]) most = (int64_t)caps->max_items[0];
     while (cut.local < 64 && 2 * cut.local <= most) cut.local *= 2;
-    cut.share = SORT_GPU_SHARE;
+    cut.chunk = SORT_GPU_CHUNK;
   }
-  cut.pieces = sort_ceil(r->n, cut.share * cut.local);
+  cut.pieces = sort_ceil(r->n, cut.chunk * cut.local);
   return cut;
 }
 
@@ -298,7 +298,7 @@ static halo_status sort_radix_step(const halo_sort_records *r, const sort_radix 
   halo_template_define_int(&k, "H_STEP", step);
   halo_template_define_int(&k, "H_DIGITS", 1ll << cut->digit_bits);
   halo_template_define_int(&k, "H_PIECES", cut->pieces);
-  halo_template_define_int(&k, "H_SHARE", cut->share);
+  halo_template_define_int(&k, "H_SHARE", cut->chunk);
   halo_template_define_int(&k, "H_LOCAL", local);
   halo_kernel_group(p.l, (size_t)local, 1);
   halo_parts_finish(&p, &k);
@@ -310,16 +310,16 @@ static halo_status sort_radix_step(const halo_sort_records *r, const sort_radix 
 /* The launches of one digit. Those between the first and the last one have the same kernels. */
 static halo_status sort_radix_digit(const halo_sort_records *r, const sort_radix *cut, int digit,
                                     halo_launch *kernels) {
-  bool made = digit < 2 || digit == cut->digits - 1, turned = digit % 2 == 0 && digit > 0;
+  bool made = digit < 2 || digit == cut->digits - 1, swapped = digit % 2 == 0 && digit > 0;
   for (int step = 0; step < 3; step++) {
     bool fresh = step == 1 ? digit == 0 : step == 0 ? digit < 2 : made;
     if (!fresh) {
-      sort_again(r->l, &kernels[step], turned, sort_radix_shift(r, cut, digit));
+      sort_again(r->l, &kernels[step], swapped, sort_radix_shift(r, cut, digit));
       continue;
     }
     HALO_TRY(sort_radix_step(r, cut, step, digit));
     kernels[step] = r->l->launches.data[r->l->launches.count - 1];
-    if (turned) {
+    if (swapped) {
       r->l->launches.count--;
       sort_again(r->l, &kernels[step], true, sort_radix_shift(r, cut, digit));
     }

@@ -17,25 +17,25 @@ static int64_t topk_kept(const halo_lowering *l) {
 
 /* How `n` records of a row are cut. */
 typedef struct topk_level {
-  int64_t n, share, pieces;
+  int64_t n, chunk, pieces;
 } topk_level;
 
 static topk_level topk_cut(const halo_sort_records *r, int64_t n, int64_t keep) {
-  topk_level level = {.n = n, .share = n, .pieces = 1};
+  topk_level level = {.n = n, .chunk = n, .pieces = 1};
   int64_t units = r->caps->compute_units > 0 ? r->caps->compute_units : 1;
   if (!r->caps->is_cpu) {
-    level.share = halo_sort_block_size(r, n);
+    level.chunk = halo_sort_block_size(r, n);
   } else if (r->rows < 4 * units) {
-    level.share = topk_ceil(n, topk_ceil(4 * units, r->rows));
-    if (level.share < TOPK_LEAST) level.share = TOPK_LEAST;
-    if (level.share < 8 * keep) level.share = 8 * keep;
+    level.chunk = topk_ceil(n, topk_ceil(4 * units, r->rows));
+    if (level.chunk < TOPK_LEAST) level.chunk = TOPK_LEAST;
+    if (level.chunk < 8 * keep) level.chunk = 8 * keep;
   }
-  level.pieces = topk_ceil(n, level.share);
+  level.pieces = topk_ceil(n, level.chunk);
   return level;
 }
 
 static int64_t topk_left(const topk_level *level, int64_t keep) {
-  int64_t last = level->n - (level->pieces - 1) * level->share;
+  int64_t last = level->n - (level->pieces - 1) * level->chunk;
   return (level->pieces - 1) * keep + (last < keep ? last : keep);
 }
 
@@ -48,7 +48,7 @@ static void topk_pieces_kernel(const halo_sort_records *r, halo_parts *p, const 
   halo_template_define_int(&k, "H_ROWS", r->rows);
   halo_template_define_int(&k, "H_N", level->n);
   halo_template_define_int(&k, "H_PIECES", level->pieces);
-  halo_template_define_int(&k, "H_SHARE", level->share);
+  halo_template_define_int(&k, "H_SHARE", level->chunk);
   halo_template_define_int(&k, "H_KEEP", keep);
   halo_parts_finish(p, &k);
   int64_t items = r->rows * level->pieces;

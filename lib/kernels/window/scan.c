@@ -8,7 +8,7 @@
 extern const char halo_cl_scan[], halo_cl_scan_lines[];
 
 /* A scan of a row-major [outer, n, inner] array along n. */
-typedef struct scan_view {
+typedef struct scan_desc {
   halo_window_parts w;
   int64_t outer, n, inner;
   bool reverse;
@@ -17,13 +17,13 @@ typedef struct scan_view {
   int line;      /* neighbours along a row that are a vector, or 0 */
   bool side;     /* sequences of a work item go on together, each in a lane of a vector */
   bool is_short; /* rows are written out, and a work item does one after the other */
-} scan_view;
+} scan_desc;
 
-static bool scan_describe(const halo_lowering *l, scan_view *out, const char **why) {
+static bool scan_describe(const halo_lowering *l, scan_desc *out, const char **why) {
   const halo_instr *instr = halo_lowering_root(l);
   const halo_shape *shape = instr->operands[0]->shape;
   const halo_attr *window = halo_instr_attr(instr, HALO_ATTR_WINDOW);
-  *out = (scan_view){.outer = 1, .inner = 1, .lanes = 1};
+  *out = (scan_desc){.outer = 1, .inner = 1, .lanes = 1};
   *why = "the windows are not all that comes before, or after";
   int along = -1;
   for (int d = 0; d < shape->rank && window; d++) {
@@ -41,15 +41,15 @@ static bool scan_describe(const halo_lowering *l, scan_view *out, const char **w
 }
 
 bool halo_scan_supports(const halo_lowering *l, const char **why) {
-  scan_view v;
+  scan_desc v;
   return scan_describe(l, &v, why);
 }
 
-static void scan_cut(scan_view *v, const halo_lowering *l);
+static void scan_cut(scan_desc *v, const halo_lowering *l);
 
 /* Seconds: each element is read and combined once, or twice where rows are cut. */
 double halo_scan_cost(const halo_lowering *l) {
-  scan_view v;
+  scan_desc v;
   const char *why;
   scan_describe(l, &v, &why);
   double elements = (double)(v.outer * v.n * v.inner), launch = halo_lowering_prices(l)->launch;
@@ -80,7 +80,7 @@ enum {
 };
 
 /* Which of a CPU's ways rows go. */
-static void scan_choose(scan_view *v, const halo_lowering *l) {
+static void scan_choose(scan_desc *v, const halo_lowering *l) {
   int cost = halo_window_body_cost(v->w.instr);
   if (v->inner > 1 || v->w.count > 1) return;
   v->line = v->n >= SCAN_LINE ? halo_window_line(&v->w, l) : 0;
@@ -88,7 +88,7 @@ static void scan_choose(scan_view *v, const halo_lowering *l) {
   v->is_short = !v->side && v->n < SCAN_LINE && cost < SCAN_DEAR;
 }
 
-static void scan_cut(scan_view *v, const halo_lowering *l) {
+static void scan_cut(scan_desc *v, const halo_lowering *l) {
   const halo_caps *caps = l->caps;
   int64_t lines = v->outer * v->inner, want = SCAN_GPU, least = SCAN_GPU_LEAST;
   if (caps->is_cpu) {
@@ -117,7 +117,7 @@ static void scan_cut(scan_view *v, const halo_lowering *l) {
 }
 
 /* Whether results are stored by the line: lines fall into no two chunks. */
-static bool scan_streams(const scan_view *v) {
+static bool scan_streams(const scan_desc *v) {
   if (v->line) {
     return v->n % v->line == 0 && v->chunk % v->line == 0 && halo_window_streams(&v->w, v->line);
   }
@@ -129,7 +129,7 @@ static bool scan_streams(const scan_view *v) {
 /* ---- Helpers ---- */
 
 /* What is kept of a sequence: each value in scratch of its own. */
-static void scan_emit_held(const scan_view *v, halo_parts *p) {
+static void scan_emit_held(const scan_desc *v, halo_parts *p) {
   halo_emitter *e = &p->e;
   int64_t sequences = v->outer * v->chunks * v->inner;
   halo_value values[HALO_REDUCE_VALUES];
@@ -155,7 +155,7 @@ static void scan_emit_held(const scan_view *v, halo_parts *p) {
 
 enum { SCAN_COMBINE, SCAN_BEFORE, SCAN_RESULTS };
 
-static halo_status scan_step(const scan_view *v, int step) {
+static halo_status scan_step(const scan_desc *v, int step) {
   static const char *const labels[] = {"window:scan_chunks", "window:scan_before", "window:scan"};
   const halo_caps *caps = v->w.l->caps;
   halo_parts p;
@@ -216,7 +216,7 @@ static halo_status scan_step(const scan_view *v, int step) {
 }
 
 halo_status halo_scan_lower(halo_lowering *l) {
-  scan_view v;
+  scan_desc v;
   const char *why;
   scan_describe(l, &v, &why);
   if (v.outer * v.n * v.inner == 0) return HALO_OK;

@@ -104,7 +104,7 @@ static const halo_shape *layout_row_major(halo_arena *arena, const halo_shape *s
 /* The same call on row-major arrays, without transposes around it, where a kernel does it (passes/fuse/lapack.c). LAPACK's
  * calls take any layout too. */
 static halo_instr *layout_small(halo_expander *x, halo_instr *instr) {
-  halo_lapack_view v;
+  halo_lapack_desc v;
   halo_module *module = x->r->computation->module;
   bool small = halo_lapack_describe(instr, &v) && halo_lapack_is_small(&v, &module->target) &&
                !halo_instr_attr(instr, HALO_ATTR_CUSTOM_CALL_RESULT);

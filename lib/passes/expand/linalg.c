@@ -89,7 +89,7 @@ static bool linalg_is_split(const halo_expander *x, const halo_shape *a, int64_t
 }
 
 static halo_instr *linalg_solve(halo_expander *x, halo_instr *a, halo_instr *b,
-                                const halo_solve_view *v) {
+                                const halo_solve_desc *v) {
   if (!a || !b) return NULL;
   if (!linalg_is_split(x, a->shape, v->lines)) {
     halo_attr attrs[4] = {
@@ -117,7 +117,7 @@ static halo_instr *linalg_solve(halo_expander *x, halo_instr *a, halo_instr *b,
 }
 
 halo_instr *halo_expand_triangular_solve(halo_expander *x, halo_instr *instr) {
-  halo_solve_view v = halo_solve_describe(instr);
+  halo_solve_desc v = halo_solve_describe(instr);
   if (!linalg_is_split(x, instr->operands[0]->shape, v.lines)) return NULL;
   return linalg_solve(x, instr->operands[0], instr->operands[1], &v);
 }
@@ -140,7 +140,7 @@ static halo_instr *linalg_factor(halo_expander *x, halo_instr *a, bool lower, ha
   halo_instr *l11 = linalg_factor(x, linalg_slice(x, a, one, one), lower, corner);
   halo_instr *side = lower ? linalg_slice(x, a, two, one) : linalg_slice(x, a, one, two);
   /* l21 l11^H = a21, or u11^H u12 = a12 */
-  halo_solve_view v = {.left = !lower, .lower = lower, .op = HALO_ADJOINT, .lines = n - cut};
+  halo_solve_desc v = {.left = !lower, .lower = lower, .op = HALO_ADJOINT, .lines = n - cut};
   v.ascending = true;
   side = linalg_solve(x, l11, side, &v);
   halo_instr *rest = linalg_slice(x, a, two, two);

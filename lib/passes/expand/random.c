@@ -40,7 +40,7 @@ halo_instr *halo_expand_rng_bit_generator(halo_expander *x, halo_instr *instr) {
     return NULL;
   }
   if (!halo_shape_is_tuple(instr->shape)) return NULL;
-  halo_rng_view v = halo_rng_view_of(instr);
+  halo_rng_desc v = halo_rng_desc_of(instr);
   halo_instr *state = instr->operands[0];
   const halo_shape *shape =
       halo_shape_with_default_layout(&x->r->computation->module->arena, v.data);
@@ -80,7 +80,7 @@ static halo_instr *random_words(halo_expander *x, halo_type type, int64_t count,
   halo_attr delta = {.id = HALO_ATTR_DELTA};
   /* The state goes on by the blocks that are used. */
   halo_instr probe = {.opcode = HALO_OP_RNG_BIT_GENERATOR, .shape = shape};
-  delta.i = halo_rng_view_of(&probe).blocks;
+  delta.i = halo_rng_desc_of(&probe).blocks;
   halo_instr *counter =
       halo_rewrite_make(x->r, x->like, HALO_OP_RNG_GET_AND_UPDATE_STATE,
                         halo_shape_new(arena, HALO_U64, 1, &two), NULL, 0, &delta, 1);

@@ -5,7 +5,7 @@
 #include <string.h>
 
 /* `x` from position `shift` on, and then what was before it. */
-static halo_instr *shuffle_turn(halo_expander *e, halo_instr *x, int64_t dim, int64_t shift) {
+static halo_instr *shuffle_roll(halo_expander *e, halo_instr *x, int64_t dim, int64_t shift) {
   if (!x) return NULL;
   halo_instr *parts[] = {halo_expand_range(e, x, dim, shift, x->shape->dims[dim]),
                          halo_expand_range(e, x, dim, 0, shift)};
@@ -20,7 +20,7 @@ static halo_instr *shuffle_rotate(halo_expander *e, halo_instr *instr) {
   for (int32_t i = 0; i < count; i++) {
     int64_t size = instr->shape->dims[dims[i]];
     int64_t shift = size > 0 ? shifts[i] % size : 0;
-    if (shift != 0) x = shuffle_turn(e, x, dims[i], shift < 0 ? shift + size : shift);
+    if (shift != 0) x = shuffle_roll(e, x, dims[i], shift < 0 ? shift + size : shift);
   }
   return x;
 }

@@ -66,7 +66,7 @@ static void attention_want(attention_state *s, const halo_instr *instr, int how)
 
 /* Marks what becomes part of the kernel that gives `final`; returns how many instructions. */
 static int32_t attention_gather(attention_state *s, const halo_instr *final,
-                                const halo_attention_view *v, const halo_pointer_map *inner) {
+                                const halo_attention_desc *v, const halo_pointer_map *inner) {
   int32_t count = 0;
   for (int32_t i = 0; i < s->computation->instrs.count; i++) s->wanted[i] = ATTENTION_OUTSIDE;
   for (const halo_instr *at = final; at != v->product; at = at->operands[0]) {
@@ -148,7 +148,7 @@ static halo_computation *attention_body(attention_state *s, halo_instr *final, i
   return body;
 }
 
-static bool attention_pays(const halo_attention_view *v) {
+static bool attention_pays(const halo_attention_desc *v) {
   return v->group >= ATTENTION_ROWS && v->rows.n >= ATTENTION_ROWS &&
          v->depth <= ATTENTION_ELEMENTS && v->width <= ATTENTION_ELEMENTS;
 }
@@ -166,7 +166,7 @@ static halo_instr *attention_final(const attention_state *s, halo_instr *product
 }
 
 static void attention_try(attention_state *s, halo_instr *product) {
-  halo_attention_view v;
+  halo_attention_desc v;
   halo_pointer_map inner = {0};
   const char *why;
   if (halo_attention_match(product, &v, &inner, &why) && attention_pays(&v)) {

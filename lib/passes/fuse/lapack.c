@@ -57,7 +57,7 @@ static halo_status lapack_run(halo_computation *computation, bool *changed) {
   int32_t count = computation->instrs.count; /* fusions need not be looked at again */
   for (int32_t i = 0; i < count; i++) {
     halo_instr *call = halo_rewrite_next(&r, i);
-    halo_lapack_view v;
+    halo_lapack_desc v;
     if (!call || !halo_lapack_describe(call, &v) || !lapack_is_row_major(call)) continue;
     if (!halo_lapack_is_small(&v, &computation->module->target)) continue;
     halo_rewrite_replace(&r, call, lapack_wrap(&r, call));

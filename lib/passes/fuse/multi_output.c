@@ -40,7 +40,7 @@ typedef struct multi_state {
 } multi_state;
 
 /* A fusion that ends in reductions which one kernel can compute. */
-static bool multi_is_reduction(const halo_instr *instr, halo_reduce_view *v) {
+static bool multi_is_reduction(const halo_instr *instr, halo_reduce_desc *v) {
   const char *why;
   return halo_instr_int(instr, HALO_ATTR_FUSION_KIND, 0) == HALO_FUSION_INPUT &&
          halo_reduce_describe(halo_instr_comp(instr, HALO_ATTR_CALLS), v, &why);
@@ -52,8 +52,8 @@ static bool multi_is_candidate(const halo_instr *instr) {
       !halo_shape_has_default_layout(instr->shape) || instr->operand_count > FUSION_MAX_INPUTS) {
     return false;
   }
-  halo_reduce_view view;
-  if (multi_is_reduction(instr, &view)) return view.value_count <= MULTI_MAX_VALUES;
+  halo_reduce_desc desc;
+  if (multi_is_reduction(instr, &desc)) return desc.value_count <= MULTI_MAX_VALUES;
   /* What a family computes as a whole is not part of a loop over elements. */
   halo_opcode root = halo_instr_comp(instr, HALO_ATTR_CALLS)->root->opcode;
   return halo_instr_int(instr, HALO_ATTR_FUSION_KIND, 0) == HALO_FUSION_LOOP &&
@@ -119,7 +119,7 @@ static bool multi_shares(const multi_state *s, const multi_group *g, const halo_
 /* Whether a reduction goes over an array that the group goes over too, or a small one. False also when
  * it reads a member's result other than behind its own reduction, at the same position. */
 static bool multi_shares_input(const multi_state *s, const multi_group *g, const halo_instr *instr,
-                               const halo_reduce_view *v) {
+                               const halo_reduce_desc *v) {
   int64_t elements = halo_shape_element_count(v->in);
   bool shares = elements <= MULTI_SMALL;
   for (int32_t o = 0; o < instr->operand_count; o++) {
@@ -143,7 +143,7 @@ static bool multi_shares_input(const multi_state *s, const multi_group *g, const
 /* Whether an instruction goes with a group, and something is saved. */
 static bool multi_matches(const multi_state *s, const multi_group *g, const halo_instr *instr) {
   const halo_instr *first = s->computation->instrs.data[g->members[0]];
-  halo_reduce_view ours, theirs;
+  halo_reduce_desc ours, theirs;
   bool reduces = multi_is_reduction(instr, &ours);
   if (reduces != (g->values > 0)) return false;
   if (!reduces) {
@@ -227,9 +227,9 @@ static void multi_note_readers(multi_state *s, const halo_instr *instr, int32_t 
 static void multi_place(multi_state *s, int32_t i) {
   halo_instr *instr = s->computation->instrs.data[i];
   /* Groups are known by the dimensions of their results, those of reductions by those they go over. */
-  halo_reduce_view view;
-  int32_t values = multi_is_reduction(instr, &view) ? view.value_count : 0;
-  const halo_shape *shape = values ? view.in : instr->shape;
+  halo_reduce_desc desc;
+  int32_t values = multi_is_reduction(instr, &desc) ? desc.value_count : 0;
+  const halo_shape *shape = values ? desc.in : instr->shape;
   int64_t key[HALO_MAX_RANK + 1] = {values ? -2 : -1};
   size_t key_size = sizeof *key * ((size_t)shape->rank + 1);
   if (shape->rank) memcpy(key + 1, shape->dims, sizeof *key * (size_t)shape->rank);

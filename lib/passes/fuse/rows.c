@@ -17,14 +17,14 @@
 enum {
   ROWS_MAX_MEMBERS = 64,
   ROWS_MAX_INSTRS = 200, /* copies in several members counted each */
-  ROWS_TURNED = 4096     /* elements of an array whose reading along another dimension matters */
+  ROWS_TRANSPOSED = 4096 /* elements of an array whose reading along another dimension matters */
 };
 
 typedef struct rows_node {
   bool is_candidate, reduces;
   halo_rows seen; /* what follows is of the fusion over these rows */
   bool follows;
-  uint64_t reads; /* as halo_rows_view has it */
+  uint64_t reads; /* as halo_rows_desc has it */
   int32_t heroes;
   /* of groups, by representative */
   halo_rows rows; /* n is 0 as long as they are not known */
@@ -39,12 +39,12 @@ typedef struct rows_state {
 
 /* ---- Candidates ---- */
 
-static bool rows_turns(const halo_instr *instr) {
+static bool rows_transposes(const halo_instr *instr) {
   if (instr->opcode != HALO_OP_TRANSPOSE) return false;
   int32_t count;
   const int64_t *dims = halo_instr_ints(instr, HALO_ATTR_DIMENSIONS, &count);
   return count > 0 && dims[count - 1] != count - 1 &&
-         halo_shape_element_count(instr->shape) >= ROWS_TURNED;
+         halo_shape_element_count(instr->shape) >= ROWS_TRANSPOSED;
 }
 
 /* A loop over elements, or one that ends in reductions. */
@@ -52,18 +52,18 @@ static bool rows_is_plain(const halo_instr *fusion) {
   int64_t kind = halo_instr_int(fusion, HALO_ATTR_FUSION_KIND, 0);
   const halo_computation *body = halo_instr_comp(fusion, HALO_ATTR_CALLS);
   for (int32_t i = 0; i < body->instrs.count; i++) {
-    if (rows_turns(body->instrs.data[i])) return false;
+    if (rows_transposes(body->instrs.data[i])) return false;
   }
   return kind == HALO_FUSION_LOOP || kind == HALO_FUSION_INPUT;
 }
 
 /* The rows that a fusion which ends in one reduction goes over. */
 static bool rows_is_reduction(const halo_instr *fusion, halo_rows *rows) {
-  halo_reduce_view view;
+  halo_reduce_desc desc;
   halo_reduce_value value;
   const char *why;
-  return halo_reduce_describe(halo_instr_comp(fusion, HALO_ATTR_CALLS), &view, &why) &&
-         view.hero_count == 1 && halo_rows_of(view.heroes[0], rows, &value);
+  return halo_reduce_describe(halo_instr_comp(fusion, HALO_ATTR_CALLS), &desc, &why) &&
+         desc.hero_count == 1 && halo_rows_of(desc.heroes[0], rows, &value);
 }
 
 static void rows_describe_node(rows_state *s, int32_t i) {
@@ -95,11 +95,11 @@ static const rows_node *rows_see(rows_state *s, int32_t i, halo_rows rows) {
   rows_node *node = &s->nodes[i];
   if (rows_same(node->seen, rows)) return node;
   const halo_instr *instr = s->computation->instrs.data[i];
-  halo_rows_view view;
+  halo_rows_desc desc;
   const char *why;
-  node->follows = halo_rows_follow(halo_instr_comp(instr, HALO_ATTR_CALLS), rows, &view, &why);
-  node->reads = view.reads;
-  node->heroes = view.count;
+  node->follows = halo_rows_follow(halo_instr_comp(instr, HALO_ATTR_CALLS), rows, &desc, &why);
+  node->reads = desc.reads;
+  node->heroes = desc.count;
   node->seen = rows;
   return node;
 }
@@ -182,12 +182,12 @@ static bool rows_is_chain(const rows_state *s, const int32_t *members, int32_t c
     if (halo_shape_element_count(instr->shape) != rows.outer) return true;
     if (!s->nodes[members[m]].reduces) continue;
     const halo_computation *body = halo_instr_comp(instr, HALO_ATTR_CALLS);
-    halo_reduce_view view;
+    halo_reduce_desc desc;
     const char *why;
-    halo_reduce_describe(body, &view, &why);
+    halo_reduce_describe(body, &desc, &why);
     for (int32_t o = 0; o < instr->operand_count; o++) {
       int32_t from = s->groups.group_of[instr->operands[o]->mark];
-      if (from == s->groups.group_of[members[m]] && !halo_reduce_reads_behind(body, &view, o)) {
+      if (from == s->groups.group_of[members[m]] && !halo_reduce_reads_behind(body, &desc, o)) {
         return true;
       }
     }

@@ -149,10 +149,10 @@ static void convs_fold_result(halo_rewriter *r, halo_instr *transpose, const int
   dims->out_batch = place[dims->out_batch];
   dims->out_feature = place[dims->out_feature];
   for (int s = 0; s < dims->spatial; s++) dims->out_spatial[s] = place[dims->out_spatial[s]];
-  halo_instr *turned = halo_rewrite_make(r, conv, HALO_OP_CONVOLUTION, transpose->shape,
-                                         conv->operands, 2, conv->attrs, conv->attr_count);
-  convs_set_dims(turned, dims);
-  halo_rewrite_replace(r, transpose, turned);
+  halo_instr *transposed = halo_rewrite_make(r, conv, HALO_OP_CONVOLUTION, transpose->shape,
+                                             conv->operands, 2, conv->attrs, conv->attr_count);
+  convs_set_dims(transposed, dims);
+  halo_rewrite_replace(r, transpose, transposed);
 }
 
 /* ---- Windows of one element ---- */

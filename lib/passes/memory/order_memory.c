@@ -160,12 +160,12 @@ static void order_collect_reads(order_builder *b) {
   halo_free(seen);
   m->reads = order_lists_make(&b->reads, m->count);
   m->in_place = b->in_place.data;
-  order_pairs turned = {0};
+  order_pairs reversed = {0};
   for (int32_t p = 0; p < b->reads.count; p++) {
-    halo_vec_push(&turned, (order_pair){b->reads.data[p].to, b->reads.data[p].from});
+    halo_vec_push(&reversed, (order_pair){b->reads.data[p].to, b->reads.data[p].from});
   }
-  m->readers = order_lists_make(&turned, m->value_count);
-  halo_vec_deinit(&turned);
+  m->readers = order_lists_make(&reversed, m->value_count);
+  halo_vec_deinit(&reversed);
 }
 
 /* ---- What keeps its order ---- */

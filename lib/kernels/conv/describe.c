@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* kernels/conv/view.c: a convolution seen as products of matrices. */
-#include "kernels/conv/view.h"
+/* kernels/conv/describe.c: a convolution seen as products of matrices. */
+#include "kernels/conv/describe.h"
 
-#include "kernels/dot/view.h"
+#include "kernels/dot/describe.h"
 
-static void conv_set_sizes(halo_conv_view *v) {
+static void conv_set_sizes(halo_conv_desc *v) {
   v->m = v->batch;
   v->n = v->outputs;
   v->k = v->inputs;
@@ -16,13 +16,13 @@ static void conv_set_sizes(halo_conv_view *v) {
   }
 }
 
-void halo_conv_describe(const halo_instr *conv, halo_conv_view *v) {
+void halo_conv_describe(const halo_instr *conv, halo_conv_desc *v) {
   const halo_conv_dims *dims = halo_instr_attr(conv, HALO_ATTR_DIM_LABELS)->conv;
   const halo_attr *window = halo_instr_attr(conv, HALO_ATTR_WINDOW);
   const halo_shape *x = conv->operands[0]->shape, *y = conv->operands[1]->shape;
   int64_t feature_groups = halo_instr_int(conv, HALO_ATTR_FEATURE_GROUP_COUNT, 1);
   int64_t batch_groups = halo_instr_int(conv, HALO_ATTR_BATCH_GROUP_COUNT, 1);
-  *v = (halo_conv_view){.conv = conv,
+  *v = (halo_conv_desc){.conv = conv,
                         .lhs = conv->operands[0],
                         .rhs = conv->operands[1],
                         .dims = dims,
@@ -44,7 +44,7 @@ void halo_conv_describe(const halo_instr *conv, halo_conv_view *v) {
 
 /* ---- Phases ---- */
 
-void halo_conv_fill_holes(halo_conv_view *v) {
+void halo_conv_fill_holes(halo_conv_desc *v) {
   for (int s = 0; s < v->dims->spatial; s++) {
     halo_window_dim *w = &v->window[s];
     int64_t d = w->base_dilation, results = v->results[s];
@@ -62,27 +62,27 @@ void halo_conv_fill_holes(halo_conv_view *v) {
   conv_set_sizes(v);
 }
 
-double halo_conv_work(const halo_conv_view *v) {
+double halo_conv_work(const halo_conv_desc *v) {
   return (double)v->products * (double)v->m * (double)v->n * (double)v->k;
 }
 
-bool halo_conv_has_edges(const halo_conv_view *v, int s) {
+bool halo_conv_has_edges(const halo_conv_desc *v, int s) {
   int64_t results = v->conv->shape->dims[v->dims->out_spatial[s]], d = v->phases[s];
   return d > 1 && (v->first[s] != d - 1 || v->results[s] * d != results);
 }
 
-bool halo_conv_has_short_phases(const halo_conv_view *v, int s) {
+bool halo_conv_has_short_phases(const halo_conv_desc *v, int s) {
   return v->phases[s] > 1 && v->taps[s] * v->phases[s] != v->window[s].size;
 }
 
-const halo_integer *halo_conv_group(halo_emitter *e, const halo_conv_view *v,
+const halo_integer *halo_conv_group(halo_emitter *e, const halo_conv_desc *v,
                                     const halo_integer *product) {
   return v->products == v->groups
              ? product
              : halo_integer_div(&e->integers, product, v->products / v->groups);
 }
 
-void halo_conv_phase(halo_emitter *e, const halo_conv_view *v, const halo_integer *product,
+void halo_conv_phase(halo_emitter *e, const halo_conv_desc *v, const halo_integer *product,
                      const halo_integer **u) {
   for (int s = v->dims->spatial - 1; s >= 0; s--) {
     u[s] = halo_integer_mod(&e->integers, product, v->phases[s]);
@@ -96,7 +96,7 @@ static void conv_add_axis(halo_conv_axes *axes, int part, int64_t size) {
   if (size != 1) axes->axis[axes->count++] = (halo_conv_axis){.size = size, .part = part};
 }
 
-halo_conv_axes halo_conv_rows(const halo_conv_view *v) {
+halo_conv_axes halo_conv_rows(const halo_conv_desc *v) {
   halo_conv_axes axes = {0};
   const halo_shape *shape = v->conv->shape;
   for (int i = shape->rank - 1; i >= 0; i--) {
@@ -109,7 +109,7 @@ halo_conv_axes halo_conv_rows(const halo_conv_view *v) {
   return axes;
 }
 
-halo_conv_axes halo_conv_window(const halo_conv_view *v) {
+halo_conv_axes halo_conv_window(const halo_conv_desc *v) {
   halo_conv_axes axes = {0};
   for (int s = 0; s < v->dims->spatial; s++) conv_add_axis(&axes, s, v->taps[s]);
   conv_add_axis(&axes, HALO_CONV_FEATURE, v->inputs);
@@ -135,7 +135,7 @@ static const halo_integer *conv_grouped(halo_emitter *e, const halo_integer *gro
   return halo_integer_add(&e->integers, halo_integer_mul(&e->integers, group, size), own);
 }
 
-const halo_integer *halo_conv_meets(halo_emitter *e, const halo_conv_view *v, int s,
+const halo_integer *halo_conv_meets(halo_emitter *e, const halo_conv_desc *v, int s,
                                     const halo_integer *y, const halo_integer *k) {
   const halo_window_dim *w = &v->window[s];
   const halo_integer *t =
@@ -154,7 +154,7 @@ static const halo_integer *conv_keep_within(halo_emitter *e, const halo_integer 
   return halo_emit_counter(e, name, size);
 }
 
-const halo_integer *halo_conv_place_in_image(halo_emitter *e, const halo_conv_view *v, int s,
+const halo_integer *halo_conv_place_in_image(halo_emitter *e, const halo_conv_desc *v, int s,
                                              const halo_integer *t, const char *nothing) {
   int64_t holes = v->window[s].base_dilation;
   int64_t size = v->lhs->shape->dims[v->dims->lhs_spatial[s]];
@@ -167,7 +167,7 @@ const halo_integer *halo_conv_place_in_image(halo_emitter *e, const halo_conv_vi
   return halo_integer_div(&e->integers, t, holes);
 }
 
-const halo_integer *halo_conv_place_in_kernel(halo_emitter *e, const halo_conv_view *v, int s,
+const halo_integer *halo_conv_place_in_kernel(halo_emitter *e, const halo_conv_desc *v, int s,
                                               const halo_integer *k, const halo_integer *u,
                                               const char *nothing) {
   int64_t size = v->window[s].size;
@@ -179,7 +179,7 @@ const halo_integer *halo_conv_place_in_kernel(halo_emitter *e, const halo_conv_v
   return halo_integer_plus(&e->integers, halo_integer_mul(&e->integers, k, -1), size - 1);
 }
 
-halo_value halo_conv_lhs(halo_emitter *e, emit_frame *frame, const halo_conv_view *v,
+halo_value halo_conv_lhs(halo_emitter *e, emit_frame *frame, const halo_conv_desc *v,
                          const halo_integer *group, const halo_integer *n, const halo_integer *f,
                          const halo_integer *const *t) {
   const halo_shape *shape = v->lhs->shape;
@@ -194,7 +194,7 @@ halo_value halo_conv_lhs(halo_emitter *e, emit_frame *frame, const halo_conv_vie
   return halo_emit_convert(e, value, v->accumulator);
 }
 
-halo_value halo_conv_rhs(halo_emitter *e, emit_frame *frame, const halo_conv_view *v,
+halo_value halo_conv_rhs(halo_emitter *e, emit_frame *frame, const halo_conv_desc *v,
                          const halo_integer *product, const halo_integer *column,
                          const halo_integer *f, const halo_integer *const *k) {
   const halo_shape *shape = v->rhs->shape;
@@ -211,7 +211,7 @@ halo_value halo_conv_rhs(halo_emitter *e, emit_frame *frame, const halo_conv_vie
   return halo_emit_convert(e, value, v->accumulator);
 }
 
-emit_index *halo_conv_result_index(halo_emitter *e, const halo_conv_view *v,
+emit_index *halo_conv_result_index(halo_emitter *e, const halo_conv_desc *v,
                                    const halo_conv_axes *rows, const halo_integer *product,
                                    const halo_integer *row, const halo_integer *column,
                                    const char *outside) {

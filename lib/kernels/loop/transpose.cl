@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* kernels/loop/turn.cl: elementwise work whose input and output run along different dimensions: a tile of
+/* kernels/loop/transpose.cl: elementwise work whose input and output run along different dimensions: a tile of
  * H_TILE x H_TILE is read along p, the input's fast dimension, and written along o, the output's.
  *
  * Holes: H_NAME, H_PARAMS, H_POINTERS; H_BLOCK, a function that does an item, with H_BLOCK_PARAMS and
@@ -10,10 +10,10 @@
  * integers of the value's size, H_LOADV(p) and H_STOREV(v, b, p, o), and H_LO(a, b), H_HI(a, b) that
  * interleave the lower and upper halves of two vectors. */
 #ifndef H_NAME
-#define H_NAME turn_example
+#define H_NAME transpose_example
 #define H_PARAMS __global const float *in_, __global float *out_
 #define H_POINTERS
-#define H_BLOCK turn_example_block
+#define H_BLOCK transpose_example_block
 #define H_BLOCK_PARAMS H_PARAMS
 #define H_ARGUMENTS in_, out_
 #define H_T float

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* kernels/dot/view.c: a dot-general seen as batched matrix products. */
-#include "kernels/dot/view.h"
+/* kernels/dot/describe.c: a dot-general seen as batched matrix products. */
+#include "kernels/dot/describe.h"
 
 #include "codegen/ctype.h"
 
@@ -51,7 +51,7 @@ static void dot_describe_side(halo_dot_side *side, const halo_instr *operand, co
   side->contract.stride = dot_group_stride(&side->contract, shape, strides);
 }
 
-void halo_dot_describe(const halo_instr *dot, halo_dot_view *v) {
+void halo_dot_describe(const halo_instr *dot, halo_dot_desc *v) {
   int32_t lb, rb, lc, rc;
   const int64_t *l_batch = halo_instr_ints(dot, HALO_ATTR_LHS_BATCH_DIMS, &lb);
   const int64_t *r_batch = halo_instr_ints(dot, HALO_ATTR_RHS_BATCH_DIMS, &rb);
@@ -66,12 +66,12 @@ void halo_dot_describe(const halo_instr *dot, halo_dot_view *v) {
   v->k = v->lhs.contract.size;
   v->result = dot->shape->type;
   v->accumulator = halo_dot_accumulator(v->result);
-  v->in_parts = false;
+  v->made_real = false;
 }
 
-void halo_dot_in_parts(halo_dot_view *v) {
-  if (v->in_parts || !halo_type_is_complex(v->accumulator)) return;
-  v->in_parts = true;
+void halo_dot_make_real(halo_dot_desc *v) {
+  if (v->made_real || !halo_type_is_complex(v->accumulator)) return;
+  v->made_real = true;
   v->accumulator = halo_type_real_part(v->accumulator);
   v->n *= 2;
   v->k *= 2;
@@ -104,7 +104,7 @@ static void dot_place(halo_emitter *e, const halo_dot_group *group, const halo_s
 }
 
 /* One part of a complex element: of the rows of A by k, of the squares of B by row and column. */
-static halo_value dot_part(halo_emitter *e, const halo_dot_view *v, bool rhs, halo_value z,
+static halo_value dot_part(halo_emitter *e, const halo_dot_desc *v, bool rhs, halo_value z,
                            const halo_integer *line, const halo_integer *k) {
   const char *lower = halo_emit_integer(e, halo_integer_mod(&e->integers, k, 2));
   halo_emit_line(e, "const %s z = %s;", halo_ctype_compute(v->result), z.text);
@@ -117,11 +117,11 @@ static halo_value dot_part(halo_emitter *e, const halo_dot_view *v, bool rhs, ha
   return halo_value_expression(v->accumulator, text);
 }
 
-halo_value halo_dot_element(halo_emitter *e, emit_frame *frame, const halo_dot_view *v, bool rhs,
+halo_value halo_dot_element(halo_emitter *e, emit_frame *frame, const halo_dot_desc *v, bool rhs,
                             const halo_integer *batch, const halo_integer *line,
                             const halo_integer *k) {
   const halo_integer *whole_line = line, *whole_k = k;
-  if (v->in_parts) {
+  if (v->made_real) {
     k = halo_integer_div(&e->integers, k, 2);
     if (rhs) line = halo_integer_div(&e->integers, line, 2);
   }
@@ -133,11 +133,11 @@ halo_value halo_dot_element(halo_emitter *e, emit_frame *frame, const halo_dot_v
   dot_place(e, &side->contract, shape, k, at);
   halo_value value =
       halo_emit_value(e, frame, side->operand, 0, halo_index_of(e, shape->rank, shape->dims, at));
-  if (!v->in_parts) return halo_emit_convert(e, value, v->accumulator);
+  if (!v->made_real) return halo_emit_convert(e, value, v->accumulator);
   return dot_part(e, v, rhs, halo_emit_convert(e, value, v->result), whole_line, whole_k);
 }
 
-emit_index *halo_dot_result_index(halo_emitter *e, const halo_dot_view *v,
+emit_index *halo_dot_result_index(halo_emitter *e, const halo_dot_desc *v,
                                   const halo_integer *batch, const halo_integer *row,
                                   const halo_integer *column) {
   /* The result's dimensions are batch, lhs free, rhs free, in this order. */
@@ -157,7 +157,7 @@ bool halo_dot_is_strided(const halo_dot_side *side) {
          side->contract.stride >= 0;
 }
 
-bool halo_dot_steps_collide(const halo_dot_view *v, const halo_dot_side *side) {
+bool halo_dot_steps_collide(const halo_dot_desc *v, const halo_dot_side *side) {
   enum { APART = 4096 };
   int64_t step = side->contract.stride * (int64_t)halo_type_size(v->accumulator);
   return step > 0 && step % APART == 0;

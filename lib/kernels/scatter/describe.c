@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* kernels/scatter/view.c: what a scatter's attributes say, and the text that its implementations share. */
+/* kernels/scatter/describe.c: what a scatter's attributes say, and the text that its implementations share. */
 #include "kernels/scatter/scatter.h"
 
 static int scatter_find(const int64_t *list, int32_t count, int64_t value) {
@@ -16,7 +16,7 @@ static int64_t scatter_product(const halo_scatter_dim *dims, int rank, bool free
 }
 
 /* The dimensions of the indices that number windows. Windows of different batches never meet. */
-static void scatter_describe_batch(halo_scatter_view *v, const int64_t *window_dims, int32_t count,
+static void scatter_describe_batch(halo_scatter_desc *v, const int64_t *window_dims, int32_t count,
                                    bool unique) {
   int at = 0;
   for (int d = 0; d < v->indices->rank; d++) {
@@ -31,7 +31,7 @@ static void scatter_describe_batch(halo_scatter_view *v, const int64_t *window_d
 
 /* Two windows share elements only at equal offsets along a dimension that is not indexed, in which a window
  * is one element thick, or where it is as large as the array. */
-static void scatter_describe_window(halo_scatter_view *v, const int64_t *window_dims,
+static void scatter_describe_window(halo_scatter_desc *v, const int64_t *window_dims,
                                     int32_t count) {
   int32_t removed_count;
   const int64_t *removed =
@@ -52,10 +52,10 @@ static void scatter_describe_window(halo_scatter_view *v, const int64_t *window_
 }
 
 /* `unique`: no element is met twice. */
-halo_scatter_view halo_scatter_describe(const halo_lowering *l, bool unique) {
+halo_scatter_desc halo_scatter_describe(const halo_lowering *l, bool unique) {
   const halo_instr *scatter = halo_lowering_root(l);
   int32_t arity = scatter->operand_count / 2, count, ignored;
-  halo_scatter_view v = {.scatter = scatter,
+  halo_scatter_desc v = {.scatter = scatter,
                          .arity = arity,
                          .array = scatter->operands[0]->shape,
                          .indices = scatter->operands[arity]->shape,
@@ -94,7 +94,7 @@ void halo_scatter_digits(halo_emitter *e, const halo_scatter_dim *dims, int rank
 
 /* Where a window starts in the array, behind the test that all of it lies inside (else nothing of it is
  * used), which opens a scope. */
-void halo_scatter_emit_starts(halo_emitter *e, emit_frame *frame, const halo_scatter_view *v,
+void halo_scatter_emit_starts(halo_emitter *e, emit_frame *frame, const halo_scatter_desc *v,
                               bool parts, const halo_integer **batch, const halo_integer **starts) {
   const halo_instr *indices = v->scatter->operands[v->arity];
   const halo_integer *from[HALO_MAX_RANK];
@@ -169,7 +169,7 @@ static halo_status scatter_lower_operand(halo_lowering *l, int32_t k) {
   return status;
 }
 
-halo_status halo_scatter_lower_operands(halo_lowering *l, const halo_scatter_view *v,
+halo_status halo_scatter_lower_operands(halo_lowering *l, const halo_scatter_desc *v,
                                         const int32_t **out_updates) {
   /* Without windows there is no launch that could take an operand's memory over. */
   bool any = halo_shape_element_count(v->updates) > 0;
