@@ -353,11 +353,15 @@ static void drivers_name_compiler(const void *what, FILE *out) {
 }
 
 static void drivers_see_compiler(doctor *d) {
-  bool has_own = false;
+  const char *own = NULL;
   for (int i = 0; i < d->device_count; i++) {
-    has_own |= strcmp(d->devices[i].platform, "Halocline") == 0;
+    if (strcmp(d->devices[i].platform, "Halocline") == 0) own = d->devices[i].driver;
   }
-  if (!has_own) return;
+  if (!own) return;
+  if (strncmp(own, "PoCL ", strlen("PoCL ")) == 0) { /* which names the libLLVM, too */
+    d->compiler = tool_printf("%.*s", (int)strcspn(own, ","), own);
+    return;
+  }
   char *trouble, *text = drivers_in_child(drivers_name_compiler, NULL, &trouble), *at = text;
   d->compiler = drivers_field(&at);
   free(text);

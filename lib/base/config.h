@@ -8,8 +8,9 @@
  *   HALO_MEMORY_LIMIT    device memory a client may hold: bytes, or with a suffix K, M or G (powers
  *                        of 1024); unset or 0: what the device has
  *   HALO_SEPARATE_MEMORY 1: the host does not use the memory of devices in its place, though it could
- *   HALO_CPU             the library's own processor device, "Halocline", chosen before PoCL's; unset: where clang is; on: or
- *                        fail; off: without it; "haswell" or "x86-64": it makes code for a lesser processor
+ *   HALO_CPU             the library's own processor device, "Halocline", chosen before PoCL's; unset: where clang is, or PoCL
+ *                        with a libLLVM; on: or fail; off: without it; "clang" or "pocl": on, and compiles by that; "haswell" or
+ *                        "x86-64": on, and makes code for a lesser processor
  *   HALO_DENORMALS       "keep" or "flush" subnormal numbers; unset: CPUs flush, others keep what they can
  *   HALO_TREAT_AS        "gpu" or "cpu": choose kernels as for such a device, whatever it is
  *   HALO_TIME_COMMANDS queues of GPUs record when kernels run, for profilers; those of CPUs always do

@@ -30,7 +30,7 @@ typedef struct compile_work {
 bool cpu_compile_by_library(void) {
   const char *wish = halo_config_text(HALO_CONFIG_CPU);
   if (wish && strcmp(wish, CPU_COMPILE_BY_CLANG) == 0) return false;
-  return halo_llvm_open(cpu_clang_version(), cpu_clang_folder()) != NULL;
+  return halo_llvm_open(cpu_front_get()->version, cpu_front_get()->folder) != NULL;
 }
 
 static bool compile_is_kernel(const compile_work *w, llvm_value *function) {
@@ -74,7 +74,7 @@ bool cpu_compile_list(const unsigned char *bitcode, size_t size, cpu_kernel_code
   bool good = cpu_module_parse(&w.m, bitcode, size);
   if (!good)
     halo_strbuf_printf(log, "LLVM %d does not understand what %s gives", w.m.llvm->version,
-                       cpu_clang_name());
+                       cpu_front_get()->name);
   for (llvm_value *f = good ? w.m.llvm->first_function(w.m.module) : NULL; f;
        f = w.m.llvm->next_function(f)) {
     if (compile_is_kernel(&w, f)) halo_vec_push(&kernels, compile_describe(&w, f));
@@ -96,6 +96,15 @@ static void compile_set_text(const compile_work *w, llvm_value *function, const 
   l->attribute_add(
       function, ~0u,
       l->attribute_text_create(w->m.context, name, length, value, (unsigned)strlen(value)));
+}
+
+/* A front end that was told not to optimise says of each function that it stays one: only those do that the text says it of. */
+static void compile_allow_inlining(const compile_work *w, llvm_value *function) {
+  bool stays = cpu_module_has_flag(&w->m, function, CPU_FRONT_STAYS);
+  cpu_module_set_flag(&w->m, function, CPU_FRONT_STAYS, false);
+  if (!cpu_module_has_flag(&w->m, function, "optnone")) return;
+  cpu_module_set_flag(&w->m, function, "optnone", false);
+  cpu_module_set_flag(&w->m, function, "noinline", stays);
 }
 
 /* Functions are compiled for this processor, with vectors as long as it has them, and as leaves that nobody unwinds. */
@@ -379,6 +388,7 @@ static bool compile_prepare(compile_work *w, cpu_kernel_code *kernel, const cpu_
   }
   for (llvm_value *f = l->first_function(w->m.module); f; f = l->next_function(f)) {
     if (l->is_declaration(f)) continue;
+    compile_allow_inlining(w, f);
     compile_set_attributes(w, f, target);
     if (f != w->kernel) l->set_linkage(f, LLVM_LINK_INTERNAL);
   }

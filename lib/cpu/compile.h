@@ -5,6 +5,7 @@
 
 #include "base/strbuf.h"
 #include "cpu/clang.h"
+#include "cpu/front.h"
 #include "cpu/objects.h"
 
 /* ---- front.c ---- */

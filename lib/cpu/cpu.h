@@ -3,7 +3,7 @@
  * (opencl/api.h).
  *
  * Its queues run commands in the thread that waits for them, or in threads of its own; its memory is the host's; its
- * kernels are machine code that LLVM makes of the bitcode that the program `clang` makes of their text. The items of a work
+ * kernels are machine code that LLVM makes of the bitcode that a front end (front.h) makes of their text. The items of a work
  * group run one after the other, so that groups of kernels with barriers have one item (CL_KERNEL_WORK_GROUP_SIZE says
  * so); the device reports groups of one item for all. */
 #ifndef HALO_CPU_CPU_H

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cpu/front.c: from a program's text to bitcode, by the program `clang`. */
+/* cpu/front.c: from a program's text to bitcode: which front end does it, and the program `clang` as one. */
+#include "base/config.h"
 #include "base/memory.h"
 #include "cpu/compile.h"
 #include "cpu/fingerprint.h"
@@ -10,6 +11,7 @@
 #include <poll.h>
 #include <signal.h>
 #include <spawn.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,11 +23,6 @@
 extern char **environ;
 
 enum { FRONT_ARGUMENTS = 64, FRONT_LOG = 1 << 16 };
-
-void cpu_describe_driver(char *out, size_t size) {
-  snprintf(out, size, "%s, %s %08llx", cpu_clang_name(), cpu_target_march(),
-           ((unsigned long long)cpu_target_fingerprint() ^ CPU_FINGERPRINT) & 0xffffffff);
-}
 
 /* ---- A process ---- */
 
@@ -212,8 +209,8 @@ static bool front_make(const char *const *fixed, int count, const char *options,
   return good;
 }
 
-bool cpu_front_compile(const char *source, const char *options, bool as_text, unsigned char **code,
-                       size_t *size, halo_strbuf *log) {
+static bool front_compile_by_clang(const halo_strbuf *text, const char *options, bool as_text,
+                                   halo_strbuf *made, halo_strbuf *log) {
   char march[64];
   snprintf(march, sizeof march, "-march=%s", cpu_target_march());
   const char *fixed[] = {cpu_clang_program(),
@@ -235,18 +232,7 @@ bool cpu_front_compile(const char *source, const char *options, bool as_text, un
                          "-fno-asynchronous-unwind-tables",
                          "-fomit-frame-pointer"};
   enum { ALL = sizeof fixed / sizeof *fixed, FOR_TEXT = 4 }; /* the library sets these itself */
-  halo_strbuf text = {0}, made = {0};
-  cpu_source_begin(&text, source);
-  halo_strbuf_append(&text, source);
-  bool good = front_make(fixed, as_text ? ALL : ALL - FOR_TEXT, options, &text, &made, log);
-  halo_strbuf_deinit(&text);
-  *size = made.length;
-  if (good) {
-    *code = (unsigned char *)halo_strbuf_take(&made);
-  } else {
-    halo_strbuf_deinit(&made);
-  }
-  return good;
+  return front_make(fixed, as_text ? ALL : ALL - FOR_TEXT, options, text, made, log);
 }
 
 bool cpu_front_object(const halo_strbuf *text, void **object, size_t *size, halo_strbuf *log) {
@@ -271,6 +257,59 @@ bool cpu_front_object(const halo_strbuf *text, void **object, size_t *size, halo
   *size = made.length;
   if (good) {
     *object = halo_strbuf_take(&made);
+  } else {
+    halo_strbuf_deinit(&made);
+  }
+  return good;
+}
+
+/* ---- The front end ---- */
+
+const cpu_front *cpu_front_of_clang(const char **missing) {
+  static cpu_front front = {.compile = front_compile_by_clang, .makes_objects = true};
+  *missing = cpu_clang_find();
+  if (*missing) return NULL;
+  front.name = cpu_clang_name();
+  front.version = cpu_clang_version();
+  front.folder = cpu_clang_folder();
+  return &front;
+}
+
+static _Atomic(const cpu_front *) front_found;
+
+const char *cpu_front_find(void) {
+  static char text[256];
+  const char *wish = halo_config_text(HALO_CONFIG_CPU), *no_clang = NULL, *no_pocl = NULL;
+  if (atomic_load(&front_found)) return NULL;
+  bool by_pocl = wish && strcmp(wish, CPU_FRONT_POCL) == 0;
+  bool by_clang = wish && strcmp(wish, CPU_COMPILE_BY_CLANG) == 0;
+  const cpu_front *front = by_pocl ? NULL : cpu_front_of_clang(&no_clang);
+  if (!front && !by_clang) front = cpu_front_of_pocl(&no_pocl);
+  atomic_store(&front_found, front);
+  if (front) return NULL;
+  if (by_clang) return no_clang;
+  if (by_pocl) return no_pocl;
+  snprintf(text, sizeof text, "%s; nor can PoCL do it: %s", no_clang, no_pocl);
+  return text;
+}
+
+const cpu_front *cpu_front_get(void) { return atomic_load(&front_found); }
+
+void cpu_describe_driver(char *out, size_t size) {
+  snprintf(out, size, "%s, %s %08llx", cpu_front_get()->name, cpu_target_march(),
+           ((unsigned long long)cpu_target_fingerprint() ^ CPU_FINGERPRINT) & 0xffffffff);
+}
+
+bool cpu_front_compile(const char *source, const char *options, bool as_text, unsigned char **code,
+                       size_t *size, halo_strbuf *log) {
+  halo_strbuf text = {0}, made = {0};
+  cpu_source_begin(&text, source);
+  halo_strbuf_append(&text, source);
+  bool good = cpu_front_get()->compile(&text, options, as_text, &made, log);
+  halo_strbuf_deinit(&text);
+  *size = made.length;
+  if (good) {
+    *code = (unsigned char *)halo_strbuf_take(&made);
   } else {
     halo_strbuf_deinit(&made);
   }

@@ -95,6 +95,7 @@ enum {
   F(attribute_kind, GetEnumAttributeKindForName, unsigned, (const char *, size_t))                 \
   F(attribute_create, CreateEnumAttribute, llvm_attribute *, (llvm_context *, unsigned, uint64_t)) \
   F(attribute_add, AddAttributeAtIndex, void, (llvm_value *, unsigned, llvm_attribute *))          \
+  F(attribute_get, GetEnumAttributeAtIndex, llvm_attribute *, (llvm_value *, unsigned, unsigned))  \
   F(attribute_remove, RemoveEnumAttributeAtIndex, void, (llvm_value *, unsigned, unsigned))        \
   F(metadata_kind, GetMDKindIDInContext, unsigned, (llvm_context *, const char *, unsigned))       \
   F(metadata_get, GetMetadata, llvm_value *, (llvm_value *, unsigned))                             \

@@ -16,6 +16,8 @@ bool cpu_module_parse(cpu_module *m, const void *bitcode, size_t size) {
   const halo_llvm *l = m->llvm;
   m->context = l->context_create();
   l->set_diagnostics(m->context, module_ignore, NULL);
+  /* From the first pointer on LLVM 15 has pointers without a type, as all later ones; bitcode of LLVM 14 would turn it to those with types. */
+  l->pointer_type(l->int8(m->context), 0);
   llvm_bytes *bytes = l->bytes_of(bitcode, size, "program");
   if (l->parse(m->context, bytes, &m->module) == 0) return true; /* the bytes are the module's */
   l->bytes_dispose(bytes);
@@ -93,6 +95,11 @@ void cpu_module_set_flag(const cpu_module *m, llvm_value *function, const char *
   } else {
     l->attribute_remove(function, module_whole, kind);
   }
+}
+
+bool cpu_module_has_flag(const cpu_module *m, llvm_value *function, const char *name) {
+  const halo_llvm *l = m->llvm;
+  return l->attribute_get(function, module_whole, l->attribute_kind(name, strlen(name))) != NULL;
 }
 
 void cpu_module_inline(const cpu_module *m, llvm_value *function) {

@@ -29,6 +29,7 @@ llvm_bytes *cpu_module_emit(const cpu_module *m);
 
 /* Sets or takes a flag of a function, as "noinline". */
 void cpu_module_set_flag(const cpu_module *m, llvm_value *function, const char *name, bool on);
+bool cpu_module_has_flag(const cpu_module *m, llvm_value *function, const char *name);
 /* Has calls of the function put in place whenever that is possible. */
 void cpu_module_inline(const cpu_module *m, llvm_value *function);
 /* Puts functions in place until the entry alone asks for one of these global variables. False: something other than a function

@@ -264,7 +264,7 @@ static bool program_compile(cl_program program, const char *options, halo_strbuf
   _Atomic(float) each = 1e7f; /* nanoseconds: always worth a thread */
   if (!job.by_library) {
     HALO_LOG(HALO_LOG_INFO, "device: %s makes machine code, which takes longer than by libLLVM",
-             cpu_clang_name());
+             cpu_front_get()->name);
   }
   bool good = cpu_front_compile(program->source, options, !job.by_library, &code, &job.size, log);
   if (good && job.by_library) {

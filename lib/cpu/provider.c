@@ -32,7 +32,7 @@ static void provider_fill(void) {
 const halo_cl_api *halo_cpu_open(const char **missing) {
 #if defined(__x86_64__)
   *missing = cpu_target_missing();
-  if (!*missing) *missing = cpu_clang_find();
+  if (!*missing) *missing = cpu_front_find();
 #else
   *missing = "code is made for x86-64 only";
 #endif
@@ -45,7 +45,8 @@ const halo_cl_api *halo_cpu_open(const char **missing) {
 
 /* A misspelt processor must not pass for "on", nor "OFF" for a processor. */
 static halo_status provider_check_wish(void) {
-  static const char *const others[] = {"on", "1", "yes", "true", CPU_COMPILE_BY_CLANG};
+  static const char *const others[] = {"on",          "1", "yes", "true", CPU_COMPILE_BY_CLANG,
+                                       CPU_FRONT_POCL};
   const char *wish = halo_config_text(HALO_CONFIG_CPU);
   bool good = !wish || halo_config_refused(HALO_CONFIG_CPU) || halo_cpu_is_processor(wish);
   for (size_t i = 0; !good && i < sizeof others / sizeof *others; i++) {
@@ -53,7 +54,7 @@ static halo_status provider_check_wish(void) {
   }
   if (good) return HALO_OK;
   return halo_fail(HALO_INVALID_ARGUMENT,
-                   "%s=%s has no meaning: expected on, off, clang, haswell or x86-64",
+                   "%s=%s has no meaning: expected on, off, clang, pocl, haswell or x86-64",
                    halo_config_name(HALO_CONFIG_CPU), wish);
 }
 

@@ -57,16 +57,21 @@ static void api_add_drivers(const halo_cl_api *system) {
   }
 }
 
-static halo_status api_open_drivers(void) {
-  halo_cl_api system = {0};
-  char text[512] = ""; /* opening drivers changes it */
+const char *halo_cl_api_system(halo_cl_api *out) {
+  static char text[512]; /* opening drivers changes what dlopen says */
   halo_config_share_cache_dir();
   halo_cl_drivers_shield();
-  const char *missing = halo_cl_api_load(&system);
+  const char *missing = halo_cl_api_load(out);
   if (missing) snprintf(text, sizeof text, "%s", missing);
-  bool has_system = !missing || halo_cl_drivers_direct(&system);
-  if (!has_system) system = (halo_cl_api){0};
-  if (!has_system && !api_state.has_own) return api_fail(text);
+  if (!missing || halo_cl_drivers_direct(out)) return NULL;
+  *out = (halo_cl_api){0};
+  return text;
+}
+
+static halo_status api_open_drivers(void) {
+  halo_cl_api system = {0};
+  const char *missing = halo_cl_api_system(&system);
+  if (missing && !api_state.has_own) return api_fail(missing);
   api_add_drivers(&system);
   api_state.is_joined = api_state.has_own;
   api_state.has_drivers = true;

@@ -84,6 +84,10 @@ typedef struct halo_cl_provider {
  * libOpenCL. Returns NULL, or why it cannot: a text that stays valid until the thread's next call of this or of dlopen. */
 const char *halo_cl_api_load(halo_cl_api *out);
 
+/* The same before or in halo_cl_api_open, by one thread at a time: has drivers bound well (drivers.c), and without a loader takes the first
+ * driver that has a device. Returns NULL, or why there is neither. */
+const char *halo_cl_api_system(halo_cl_api *out);
+
 /* Whether the process has OpenCL's functions already. Any thread. */
 bool halo_cl_api_is_loaded(void);
 

@@ -34,7 +34,7 @@ static void make_folder(void) { ck_assert_ptr_nonnull(mkdtemp(folder)); }
 
 static void remove_folder(void) {
   char command[128];
-  snprintf(command, sizeof command, "rm -r %s", folder);
+  snprintf(command, sizeof command, "/bin/rm -r %s", folder);
   ck_assert_int_eq(system(command), 0);
 }
 
@@ -145,15 +145,10 @@ void *dlopen(const char *name, int how) {
   return hides_llvm && name && strstr(name, "libLLVM") ? NULL : real(name, how);
 }
 
-/* The program clang makes the machine code then, and the values are right. */
-START_TEST(no_library) {
+/* Builds and runs a program: the values are right. */
+static void run_twice(void) {
   cl_int status, values[2] = {0};
   const char *missing;
-  hides_llvm = true;
-  char *log = build(&status);
-  ck_assert_msg(status == CL_SUCCESS, "%s", log);
-  ck_assert_ptr_null(halo_llvm_opened());
-  free(log);
   const halo_cl_api *cl = halo_cpu_open(&missing);
   cl_platform_id platform;
   cl_device_id device;
@@ -182,6 +177,84 @@ START_TEST(no_library) {
   cl->clReleaseCommandQueue(queue);
   cl->clReleaseContext(context);
 }
+
+/* The program clang makes the machine code then. */
+START_TEST(no_library) {
+  cl_int status;
+  hides_llvm = true;
+  char *log = build(&status);
+  ck_assert_msg(status == CL_SUCCESS, "%s", log);
+  ck_assert_ptr_null(halo_llvm_opened());
+  free(log);
+  run_twice();
+}
+END_TEST
+
+/* ---- No clang ---- */
+
+/* Whether PoCL is installed; else why a test is skipped. */
+static bool has_pocl(const char *test) {
+  bool has = access("/etc/OpenCL/vendors/pocl.icd", R_OK) == 0;
+  if (!has) printf("skipped: %s: PoCL is not installed\n", test);
+  return has;
+}
+
+/* PoCL makes the bitcode then. */
+START_TEST(no_clang) {
+  setenv("PATH", folder, 1);
+  if (!has_pocl("no_clang")) return;
+  const char *missing = cpu_front_find();
+  ck_assert_msg(!missing, "%s", missing);
+  ck_assert_msg(strncmp(cpu_front_get()->name, "PoCL ", strlen("PoCL ")) == 0, "%s",
+                cpu_front_get()->name);
+  run_twice();
+}
+END_TEST
+
+START_TEST(no_clang_and_an_error) {
+  cl_int status;
+  const char *missing;
+  setenv("PATH", folder, 1);
+  if (!has_pocl("no_clang_and_an_error")) return;
+  const char *source = "__kernel void k(__global int *x) {\n  x[0] = undeclared;\n}\n";
+  halo_strbuf log = {0};
+  unsigned char *code = NULL;
+  size_t size;
+  ck_assert_ptr_nonnull(halo_cpu_open(&missing));
+  ck_assert(!cpu_front_compile(source, "", false, &code, &size, &log));
+  ck_assert_msg(strstr(log.data, ":2:10: use of undeclared identifier"), "%s", log.data);
+  halo_strbuf_deinit(&log);
+  char *good = build(&status);
+  ck_assert_msg(status == CL_SUCCESS, "%s", good);
+  free(good);
+}
+END_TEST
+
+/* What there is, and what is missing. */
+START_TEST(no_clang_and_no_library) {
+  const char *missing;
+  setenv("PATH", folder, 1);
+  if (!has_pocl("no_clang_and_no_library")) return;
+  hides_llvm = true;
+  ck_assert_ptr_null(halo_cpu_open(&missing));
+  ck_assert_msg(strstr(missing, "no clang") && strstr(missing, "no libLLVM of that version"), "%s",
+                missing);
+}
+END_TEST
+
+START_TEST(no_clang_and_no_driver) {
+  const char *missing;
+  setenv("PATH", folder, 1);
+  setenv("OCL_ICD_VENDORS", folder, 1);
+  ck_assert_ptr_null(halo_cpu_open(&missing));
+  ck_assert_msg(strstr(missing, "no clang") && strstr(missing, "nor can PoCL"), "%s", missing);
+  setenv("HALO_CPU", "clang", 1);
+  ck_assert_ptr_null(halo_cpu_open(&missing));
+  ck_assert_msg(strstr(missing, "no clang") && !strstr(missing, "PoCL"), "%s", missing);
+  setenv("HALO_CPU", "pocl", 1);
+  ck_assert_ptr_null(halo_cpu_open(&missing));
+  ck_assert_msg(!strstr(missing, "clang") && strstr(missing, "PoCL"), "%s", missing);
+}
 END_TEST
 
 START_TEST(one_that_fails) { check_log(build_by("exit 3"), "ended with status 3"); }
@@ -204,6 +277,10 @@ int main(void) {
   tcase_add_test(all, one_that_talks_for_ever);
   tcase_add_test(all, one_without_version);
   tcase_add_test(all, no_library);
+  tcase_add_test(all, no_clang);
+  tcase_add_test(all, no_clang_and_an_error);
+  tcase_add_test(all, no_clang_and_no_library);
+  tcase_add_test(all, no_clang_and_no_driver);
   suite_add_tcase(suite, all);
   return suite_run(suite);
 }

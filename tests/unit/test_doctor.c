@@ -103,6 +103,18 @@ START_TEST(test_processor_without_clang) {
 }
 END_TEST
 
+/* PoCL and a libLLVM are enough. */
+START_TEST(test_processor_by_pocl) {
+  doctor *d = doctor_begin();
+  doctor_give_driver(d, "libpocl.so.2", NULL);
+  doctor_give_device(d, "cpu", "Halocline", "", "PoCL 3.1 and libLLVM 15, haswell", "AMD EPYC");
+  d->wants_own = true;
+  doctor_conclude(d);
+  ck_assert_int_eq(d->finding_count, 0);
+  doctor_end(d);
+}
+END_TEST
+
 /* Where there is no OpenCL at all, clang is enough. */
 START_TEST(test_processor_alone) {
   for (int has_own = 0; has_own < 2; has_own++) {
@@ -221,6 +233,7 @@ int main(void) {
   tcase_add_test(tests, test_all_is_well);
   tcase_add_test(tests, test_untested_is_to_be_checked);
   tcase_add_test(tests, test_processor_without_clang);
+  tcase_add_test(tests, test_processor_by_pocl);
   tcase_add_test(tests, test_processor_alone);
   tcase_add_test(tests, test_gpu_beside_a_processor);
   tcase_add_test(tests, test_gpu_that_is_offered);
