@@ -24,8 +24,11 @@ use() {
 }
 
 tree=$root/tree$prefix
-use "$tree" --only 'digits step' --rounds 1 --jax false
-grep -q '^digits step .* [0-9.]* [mu]s' "$root/out" || fail "no time of the digits step: $(cat "$root/out")"
+use "$tree" --filter program.digits --no-starts --max-time 0.1
+grep -q '^program.digits .* [0-9.]* [mu]s' "$root/out" || fail "no time of the digits step: $(cat "$root/out")"
+if (cd "$root/elsewhere" && "$tree/bin/halo" bench --filter program.digits --jax false) >"$root/out" 2>&1; then
+  fail "a Python that says nothing is good enough: $(cat "$root/out")"
+fi
 grep -qF "$tree/" "$root/out" || fail "bench_jax.py is not taken from $tree: $(cat "$root/out")"
 mv "$tree" "$root/moved"
 use "$root/moved" programs --only kepler.small --rounds 1 --no-cold

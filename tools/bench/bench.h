@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* bench.h: what the parts of `halo bench` share: the machine's limits, programs to time, and the
- * rows of the result. */
+/* bench.h: what the parts of `halo bench` share. */
 #ifndef HALO_TOOLS_BENCH_H
 #define HALO_TOOLS_BENCH_H
 
 #include "halo/client.h"
-#include "opencl/api.h"
 
 /* The median; sorts `values`. */
 double bench_median(double *values, int count);
@@ -14,88 +12,6 @@ enum { BENCH_FOLDER = 32 };
 bool bench_make_folder(char path[BENCH_FOLDER]);
 /* Removes a folder and all in it. */
 void bench_remove_folder(const char *path);
-/* Ends the program with a message when an OpenCL call failed. */
-void bench_check_cl(cl_int code, const char *what);
-
-/* ---- Yardsticks: bare OpenCL on the same device (limits.c) ---- */
-
-enum { BENCH_ARRAY_ELEMENTS = 16 * 1024 * 1024, BENCH_INCREMENT_ELEMENTS = 1024 };
-
-/* A hand-written kernel with its launch. */
-typedef struct bench_yardstick {
-  cl_command_queue queue; /* borrowed */
-  cl_kernel kernel;       /* NULL: the device cannot do this one */
-  size_t global, local;
-  double work;   /* bytes or floating-point operations of one launch */
-  char form[48]; /* which of several forms it is: the fastest was taken */
-} bench_yardstick;
-
-typedef struct bench_machine {
-  cl_device_id device;
-  cl_context context;
-  cl_command_queue queue;
-  cl_mem arrays[3]; /* of BENCH_ARRAY_ELEMENTS floats each */
-  bench_yardstick triad;
-  bench_yardstick
-      streaming; /* the triad with stores that go past the caches, where there are any */
-  bench_yardstick fma;
-  bench_yardstick increment; /* a kernel that does next to nothing */
-} bench_machine;
-
-/* Picks the fastest form of each yardstick on the device. */
-void bench_machine_open(bench_machine *machine, const halo_device *device);
-void bench_machine_close(bench_machine *machine);
-/* Seconds of one launch, waited for. */
-double bench_yardstick_run(const bench_yardstick *yardstick);
-/* Seconds that the bare enqueue of one launch takes, which is then waited for outside the time. */
-double bench_yardstick_enqueue(const bench_yardstick *yardstick);
-
-/* ---- Rows (bench.c) ---- */
-
-typedef enum bench_kind {
-  BENCH_BANDWIDTH,  /* work / seconds against `limit` bytes a second */
-  BENCH_STREAMING,  /* the same, held against the streaming triad where there is one */
-  BENCH_FLOPS,      /* work / seconds against `limit` operations a second */
-  BENCH_ABOVE,      /* seconds above `limit` seconds; at most `target` */
-  BENCH_WITHIN,     /* seconds; at most `target` */
-  BENCH_AGAINST_XLA /* XLA's seconds / ours */
-} bench_kind;
-
-typedef struct bench_row {
-  char name[40], size[32];
-  bench_kind kind;
-  double seconds; /* the median of ours */
-  double work, limit;
-  double target;     /* ratio to reach, or seconds; 0: none */
-  double xla;        /* seconds on XLA's CPU backend; 0: not measured */
-  char failure[200]; /* why there is nothing, or "" */
-} bench_row;
-
-typedef struct bench_options {
-  const char *device, *jax, *script, *digits, *json, *only;
-  int rounds;
-} bench_options;
-
-typedef struct bench {
-  bench_options options;
-  halo_client *client;
-  halo_device_info info;
-  bench_machine machine;
-  struct bench_jax *jax;     /* NULL: none */
-  char folder[BENCH_FOLDER]; /* scratch, removed at the end */
-  bench_row rows[64];
-  int row_count;
-} bench;
-
-/* Whether to measure once more, `done` times after `start`: slow programs get fewer rounds. */
-bool bench_goes_on(const bench *b, int done, double start);
-
-/* A new row, or NULL when the options leave its name out. */
-bench_row *bench_add_row(bench *b, const char *name, const char *size, bench_kind kind,
-                         double target);
-/* Notes the library's newest failure in the row. */
-void bench_fail_row(bench_row *row, halo_status status);
-
 /* ---- What a program of tools/bench/programs says of itself (heading.c) ---- */
 
 /* The lines `//! ...` in front of the module; files without them have an empty heading. */
@@ -142,16 +58,6 @@ void bench_jax_close(struct bench_jax *jax);
  * compiles it outside the time; 0 runs: the seconds of compiling a new module and of its first run. */
 double bench_jax_run(struct bench_jax *jax, const char *path, int runs, int chained);
 
-/* ---- The groups of benchmarks: each adds its rows ---- */
-
-/* Modules over rows (rows.c). */
-extern const char bench_softmax[], bench_layer_norm[], bench_layer_norm_gradient[],
-    bench_cross_entropy[], bench_attention[], bench_attention_causal[];
-
-void bench_arrays(bench *b);   /* single operations (arrays.c) */
-void bench_digits(bench *b);   /* the training step, and a second process (digits.c) */
-void bench_dispatch(bench *b); /* what a launch costs the host (digits.c) */
-
 /* ---- Starts of new processes (start.c) ---- */
 
 typedef struct bench_start {
@@ -179,7 +85,5 @@ int bench_collectives(int argc, char **argv);
 
 /* `halo bench programs`, another (programs.c): argv[0] is "programs". */
 int bench_programs(int argc, char **argv);
-/* `halo bench elementwise`, another (elementwise.c): argv[0] is "elementwise". */
-int bench_elementwise(int argc, char **argv);
 
 #endif

@@ -1,0 +1,361 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* runner.c: measures one case: arguments, poisoned memory for the answers, a checked first run, then samples. */
+#include "bench/runner.h"
+#include "bench/choices.h"
+#include "inputs.h"
+#include "progress.h"
+#include "tool.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { RUNNER_SETS = 8, RUNNER_SAMPLES = 1000, RUNNER_RUNS = 1000 };
+
+typedef struct runner_program {
+  const bench_runner *runner;
+  const bench_case *c;
+  bench_fault fault;
+  halo_module *module;
+  halo_executable *executable;
+  input_list inputs;        /* of the module; their values are the arguments */
+  halo_literal **arguments; /* owned by `inputs` */
+  halo_buffer **sets;       /* equal arguments in different memory, one set after the other */
+  halo_buffer **results;    /* of the last run */
+  halo_literal **answers;   /* of the first run */
+  int set_count, argument_count, result_count, next_set;
+} runner_program;
+
+void bench_row_fail(bench_row *row, bench_status status, const char *why) {
+  if (row->status == BENCH_FAILED || row->status == BENCH_WRONG) return; /* the first one counts */
+  const char *text = why != NULL ? why : halo_error_message();
+  row->status = status;
+  snprintf(row->reason, sizeof row->reason, "%.*s", (int)strcspn(text, "\n"), text);
+}
+
+void bench_row_judge(bench_row *row) {
+  row->status = BENCH_OK;
+  double part = bench_row_efficiency(row);
+  if (part <= 1.05)
+    return; /* limits and rows are measured one after the other, and differ by some per cent of themselves */
+  row->status = BENCH_ABOVE;
+  snprintf(row->reason, sizeof row->reason, "%.2f times the limit %s", part, row->limit);
+}
+
+static int runner_order(const void *a, const void *b) {
+  double x = *(const double *)a, y = *(const double *)b;
+  return x < y ? -1 : x > y;
+}
+
+void bench_summarize(double *seconds, int count, bench_row *row) {
+  qsort(seconds, (size_t)count, sizeof *seconds, runner_order);
+  row->samples = count;
+  row->minimum = seconds[0];
+  row->median = bench_median(seconds, count);
+  row->spread = (seconds[count - 1 - count / 4] - seconds[count / 4]) / row->median;
+}
+
+/* ---- Arguments ---- */
+
+/* The recipes in the heading of the case; a message is in the row when they do not fit. */
+static bool runner_make_inputs(runner_program *p, bench_row *row) {
+  int place = 0, code = TOOL_OK, generated;
+  inputs_create(p->module, &p->inputs);
+  for (const char *at = p->c->text; (at = strstr(at, "//! input ")) != NULL && code == TOOL_OK;) {
+    at += strlen("//! input ");
+    char *text = tool_printf("%d=%.*s", place++, (int)strcspn(at, "\n"), at);
+    code = inputs_assign(&p->inputs, text);
+    free(text);
+  }
+  if (code == TOOL_OK) code = inputs_generate(&p->inputs, &generated);
+  if (code != TOOL_OK) {
+    bench_row_fail(row, BENCH_FAILED, "its inputs do not fit it");
+    return false;
+  }
+  p->argument_count = p->inputs.count;
+  p->arguments = tool_alloc(sizeof *p->arguments * (size_t)(p->argument_count + 1));
+  for (int i = 0; i < p->argument_count; i++) p->arguments[i] = p->inputs.data[i].value;
+  return true;
+}
+
+/* As many sets as the caches could not hold. */
+static halo_status runner_make_sets(runner_program *p) {
+  uint64_t bytes = 1;
+  for (int i = 0; i < p->argument_count; i++) {
+    bytes += (uint64_t)halo_shape_byte_size(p->inputs.data[i].shape);
+  }
+  uint64_t sets = bytes >= 2 * p->runner->cache ? 1 : 2 * p->runner->cache / bytes + 1;
+  p->set_count = (int)(sets > RUNNER_SETS ? RUNNER_SETS : sets);
+  size_t count = (size_t)(p->set_count * p->argument_count);
+  p->sets = calloc(count + 1, sizeof *p->sets);
+  halo_status status = p->sets ? HALO_OK : HALO_OUT_OF_MEMORY;
+  for (size_t i = 0; i < count && status == HALO_OK; i++) {
+    status = halo_buffer_from_literal(p->runner->client,
+                                      p->arguments[i % (size_t)p->argument_count], &p->sets[i]);
+  }
+  return status;
+}
+
+static void runner_close(runner_program *p) {
+  for (int i = 0; p->sets != NULL && i < p->set_count * p->argument_count; i++) {
+    halo_buffer_release(p->sets[i]);
+  }
+  for (int i = 0; i < p->result_count; i++) {
+    if (p->results != NULL) halo_buffer_release(p->results[i]);
+    if (p->answers != NULL) halo_literal_release(p->answers[i]);
+  }
+  free(p->sets);
+  free(p->results);
+  free(p->answers);
+  free(p->arguments);
+  inputs_release(&p->inputs);
+  halo_executable_release(p->executable);
+  halo_module_release(p->module);
+}
+
+/* ---- Compiling ---- */
+
+/* "dot:panels+loop:spans": each implementation once. */
+static void runner_name_implementations(halo_executable *executable, bench_row *row) {
+  choices_program program = {0};
+  choices_read_steps(halo_executable_report(executable, HALO_REPORT_EXPLAIN), &program);
+  size_t used = 0;
+  for (int i = 0; i < program.step_count; i++) {
+    const choices_step *step = &program.steps[i];
+    const char *name = step->entries[step->chosen].name;
+    if (strstr(row->implementation, name) != NULL) continue;
+    if (used + strlen(name) + 5 > sizeof row->implementation) {
+      strcpy(row->implementation + used, "+..");
+      break;
+    }
+    used += (size_t)sprintf(row->implementation + used, "%s%s", used ? "+" : "", name);
+  }
+  choices_release(&program);
+}
+
+static bool runner_open(runner_program *p, const char *kernels, bench_row *row) {
+  const halo_compile_options options = {.kernels = kernels};
+  progress_start();
+  halo_status status =
+      halo_module_read(p->c->text, strlen(p->c->text), p->c->name, NULL, &p->module);
+  if (status == HALO_OK) {
+    status = halo_client_compile(p->runner->client, p->module, &options, &p->executable);
+  }
+  progress_stop();
+  if (status != HALO_OK) {
+    bench_row_fail(row, status == HALO_UNIMPLEMENTED ? BENCH_SKIPPED : BENCH_FAILED, NULL);
+    return false;
+  }
+  runner_name_implementations(p->executable, row);
+  if (!runner_make_inputs(p, row)) return false;
+  p->result_count = halo_executable_result_count(p->executable);
+  p->results = calloc((size_t)p->result_count + 1, sizeof *p->results);
+  p->answers = calloc((size_t)p->result_count + 1, sizeof *p->answers);
+  status = runner_make_sets(p);
+  if (status != HALO_OK) bench_row_fail(row, BENCH_SKIPPED, NULL);
+  return status == HALO_OK;
+}
+
+/* ---- Running ---- */
+
+static halo_status runner_wait(runner_program *p) {
+  halo_status status = HALO_OK;
+  for (int i = 0; i < p->result_count && status == HALO_OK; i++) {
+    halo_event *event;
+    status = halo_buffer_ready_event(p->results[i], &event);
+    if (status != HALO_OK) break;
+    status = halo_event_wait(event);
+    halo_event_release(event);
+  }
+  return status;
+}
+
+/* Runs once, with the next set of arguments; the results of the run before are released. */
+static halo_status runner_once(runner_program *p) {
+  for (int i = 0; i < p->result_count; i++) {
+    halo_buffer_release(p->results[i]);
+    p->results[i] = NULL;
+  }
+  p->next_set = (p->next_set + 1) % p->set_count;
+  return halo_executable_execute(p->executable, p->sets + p->next_set * p->argument_count,
+                                 p->argument_count, NULL, p->results);
+}
+
+/* Seconds of the device's events since the program was compiled. */
+static halo_status runner_device_seconds(runner_program *p, double *out) {
+  const halo_profile_row *steps;
+  int count;
+  *out = 0;
+  halo_status status = halo_executable_profile(p->executable, &steps, &count);
+  for (int i = 0; i < count && status == HALO_OK; i++) *out += steps[i].seconds;
+  return status;
+}
+
+/* Seconds of one of `runs` runs. */
+static halo_status runner_sample(runner_program *p, int runs, double *seconds) {
+  int all = p->fault == BENCH_FAULT_SLOW ? 2 * runs : runs;
+  double before = 0, after = 0;
+  halo_status status = HALO_OK;
+  if (p->runner->device_times) status = runner_device_seconds(p, &before);
+  double start = tool_now();
+  for (int i = 0; i < all && status == HALO_OK; i++) {
+    status = runner_once(p);
+    if (p->c->waited && status == HALO_OK) status = runner_wait(p);
+  }
+  if (status == HALO_OK) status = runner_wait(p);
+  *seconds = (tool_now() - start) / runs;
+  if (p->runner->device_times && status == HALO_OK) {
+    status = runner_device_seconds(p, &after);
+    *seconds = (after - before) / runs;
+  }
+  return status;
+}
+
+/* ---- The checked run ---- */
+
+/* Memory that the results will get back, when the device gives out what was released last, holds no old answer: all its bits are
+ * ones, which is NaN or -1. With `keep` that memory itself is the result. */
+static halo_status runner_poison(runner_program *p, bool keep) {
+  halo_status status = HALO_OK;
+  for (int i = 0; i < p->result_count && status == HALO_OK; i++) {
+    const halo_shape *shape = halo_executable_result_shape(p->executable, i);
+    size_t size = (size_t)halo_shape_byte_size(shape);
+    void *ones = tool_alloc(size + 1);
+    memset(ones, halo_shape_type(shape) == HALO_PRED ? 1 : 0xff, size);
+    status = halo_buffer_from_host(p->runner->client, ones, shape, &p->results[i]);
+    free(ones);
+  }
+  for (int i = 0; i < p->result_count && !keep; i++) {
+    halo_buffer_release(p->results[i]);
+    p->results[i] = NULL;
+  }
+  return status;
+}
+
+static void runner_spoil(halo_literal *answer) {
+  size_t size = halo_type_size(halo_shape_type(halo_literal_shape(answer)));
+  unsigned char *first = halo_literal_data(answer);
+  first[size - 1] ^= 0x41;
+}
+
+/* False: the row says why there is nothing to measure. */
+static bool runner_check(runner_program *p, bench_row *row) {
+  bool missing = p->fault == BENCH_FAULT_MISSING;
+  progress_start(); /* some runtimes compile kernels when they are first launched */
+  halo_status status = runner_poison(p, missing);
+  if (status == HALO_OK && !missing) status = runner_once(p);
+  for (int i = 0; i < p->result_count && status == HALO_OK; i++) {
+    status = halo_buffer_to_literal(p->results[i], &p->answers[i]);
+  }
+  progress_stop();
+  if (status != HALO_OK) {
+    bench_row_fail(row, BENCH_FAILED, NULL);
+    return false;
+  }
+  if (p->fault == BENCH_FAULT_WRONG) runner_spoil(p->answers[0]);
+  bench_verify(p->c, p->arguments, p->argument_count, p->answers, p->result_count, row);
+  if (row->status != BENCH_OK) return false;
+  if (row->wrong == 0) return true;
+  char why[80];
+  snprintf(why, sizeof why, "%lld of %lld checked elements are wrong", (long long)row->wrong,
+           (long long)row->checked);
+  bench_row_fail(row, BENCH_WRONG, why);
+  return false;
+}
+
+/* Every run has the same arguments, so that its answer has the same bits. */
+static void runner_check_last(runner_program *p, bench_row *row) {
+  for (int i = 0; i < p->result_count; i++) {
+    halo_literal *last;
+    if (halo_buffer_to_literal(p->results[i], &last) != HALO_OK) {
+      bench_row_fail(row, BENCH_FAILED, NULL);
+      return;
+    }
+    const halo_shape *shape = halo_literal_shape(last);
+    size_t size = halo_type_size(halo_shape_type(shape));
+    const char *a = halo_literal_data(last), *b = halo_literal_data(p->answers[i]);
+    for (int64_t k = 0; k < halo_shape_element_count(shape); k++) {
+      row->wrong += memcmp(a + (size_t)k * size, b + (size_t)k * size, size) != 0;
+    }
+    halo_literal_release(last);
+  }
+  if (row->wrong == 0) return;
+  row->median = row->minimum = 0;
+  bench_row_fail(row, BENCH_WRONG, "the last run has another answer than the first");
+}
+
+/* ---- Samples ---- */
+
+static int runner_runs(double seconds, double sample) {
+  if (seconds >= sample) return 1;
+  return seconds * RUNNER_RUNS <= sample ? RUNNER_RUNS : (int)(sample / seconds) + 1;
+}
+
+/* Ours, and the reference's in turns. */
+static halo_status runner_take_samples(runner_program *p, const char *path, bench_row *row) {
+  enum { LEAST = 3 };
+  const bench_runner *r = p->runner;
+  double *ours = tool_alloc(sizeof *ours * 2 * RUNNER_SAMPLES), *other = ours + RUNNER_SAMPLES;
+  double once, sample = r->min_time / 20;
+  int taken = 0, others = 0;
+  int chained = p->c->waited ? BENCH_WAITED : 0;
+  halo_status status = runner_sample(p, 1, &once);
+  if (status == HALO_OK) status = runner_sample(p, runner_runs(once, sample / 2), &once);
+  row->runs = runner_runs(once, sample);
+  row->waited = p->c->waited;
+  double jax = path != NULL ? bench_jax_run(r->jax, path, 1, BENCH_WAITED) : 0;
+  double start = tool_now();
+  while (status == HALO_OK && taken < RUNNER_SAMPLES) {
+    double spent = tool_now() - start;
+    if (taken >= LEAST && spent > r->max_time) break;
+    if (taken >= r->repeat && spent > r->min_time) break;
+    status = runner_sample(p, row->runs, &ours[taken++]);
+    if (jax > 0)
+      jax = other[others] = bench_jax_run(r->jax, path, runner_runs(jax, sample), chained);
+    if (jax > 0) others++;
+  }
+  if (status == HALO_OK) bench_summarize(ours, taken, row);
+  if (status == HALO_OK && others > 0) row->reference = bench_median(other, others);
+  free(ours);
+  return status;
+}
+
+/* In new processes: with empty caches, and with what the first one left there. */
+static void runner_measure_starts(const bench_runner *r, const char *path, bench_row *row) {
+  char *cache = tool_printf("%s/cache", r->folder);
+  bench_start start;
+  if (tool_make_folder(cache) && bench_start_process(r->device, path, cache, 0, &start)) {
+    row->cold = start.first;
+    if (bench_start_process(r->device, path, cache, 0, &start)) row->warm = start.first;
+  }
+  bench_remove_folder(cache);
+  free(cache);
+}
+
+static bool runner_write(const bench_case *c, const char *path) {
+  FILE *file = fopen(path, "w");
+  bool good = file != NULL && fputs(c->text, file) >= 0;
+  return file != NULL && fclose(file) == 0 && good;
+}
+
+void bench_runner_measure(const bench_runner *runner, const bench_case *c, const char *kernels,
+                          bench_fault fault, bench_row *row) {
+  runner_program p = {.runner = runner, .c = c, .fault = fault};
+  char *path = tool_printf("%s/case.%s.hlo", runner->folder, c->name);
+  bool needs_file = kernels == NULL && (runner->jax != NULL || runner->starts);
+  if (needs_file && !runner_write(c, path)) {
+    bench_row_fail(row, BENCH_FAILED, "its program cannot be written to /tmp");
+  } else if (runner_open(&p, kernels, row) && runner_check(&p, row)) {
+    bool jax = needs_file && runner->jax != NULL;
+    halo_status status = runner_take_samples(&p, jax ? path : NULL, row);
+    if (status == HALO_OK) {
+      bench_row_judge(row);
+      runner_check_last(&p, row);
+    } else {
+      bench_row_fail(row, BENCH_FAILED, NULL);
+    }
+  }
+  runner_close(&p);
+  if (row->median > 0 && runner->starts && needs_file) runner_measure_starts(runner, path, row);
+  if (needs_file) remove(path);
+  free(path);
+}
