@@ -8,7 +8,7 @@
 #include "codegen/ctype.h"
 #include "kernels/dot/describe.h"
 #include "kernels/families.h"
-#include "kernels/parts.h"
+#include "kernels/helpers.h"
 
 extern const char halo_cl_attention[];
 
@@ -23,7 +23,7 @@ typedef struct attention_text {
   halo_lowering *l;
   halo_attention_desc v;
   halo_dot_desc scores, product;
-  halo_parts parts;
+  halo_helpers helpers;
   int lanes, block, keys, local;
 } attention_text;
 
@@ -32,7 +32,7 @@ static const halo_shape *attention_row_major(const attention_text *t, const halo
 }
 
 static const halo_integer *attention_row(attention_text *t, const halo_integer *row) {
-  halo_emitter *e = &t->parts.e;
+  halo_emitter *e = &t->helpers.e;
   int64_t groups = t->v.rows.outer / t->v.group;
   const halo_integer *group = halo_emit_counter(e, "b", groups);
   return halo_integer_add(&e->integers, halo_integer_mul(&e->integers, group, t->v.group), row);
@@ -41,7 +41,7 @@ static const halo_integer *attention_row(attention_text *t, const halo_integer *
 /* Of a row of weights, the position among the dimensions of a part that they play in the second product. */
 static const halo_integer *attention_part(attention_text *t, const halo_integer *row,
                                           const halo_dot_group *part) {
-  halo_emitter *e = &t->parts.e;
+  halo_emitter *e = &t->helpers.e;
   const halo_shape *shape = t->product.dot->operands[t->v.weights]->shape;
   emit_index *index = halo_index_from_position(e, attention_row_major(t, shape),
                                                halo_integer_mul(&e->integers, row, t->v.rows.n));
@@ -57,14 +57,14 @@ static const halo_integer *attention_part(attention_text *t, const halo_integer 
 
 static void attention_emit_return(attention_text *t, halo_value value, const char *suffix,
                                   const char *indices, const char *with) {
-  halo_emit_line(&t->parts.e, "return %s;", value.text);
-  halo_parts_close(&t->parts, "float", suffix, indices, with);
+  halo_emit_line(&t->helpers.e, "return %s;", value.text);
+  halo_helpers_close(&t->helpers, "float", suffix, indices, with);
 }
 
 /* An element of a query (`keys` false) or of a key. */
 static void attention_emit_read(attention_text *t, bool keys) {
-  halo_emitter *e = &t->parts.e;
-  emit_frame *frame = halo_parts_open(&t->parts);
+  halo_emitter *e = &t->helpers.e;
+  emit_frame *frame = halo_helpers_open(&t->helpers);
   const halo_integer *line = halo_emit_counter(e, "x", keys ? t->v.rows.n : t->v.group);
   halo_value value =
       halo_dot_element(e, frame, &t->scores, keys, halo_emit_counter(e, "b", t->scores.batch), line,
@@ -73,8 +73,8 @@ static void attention_emit_read(attention_text *t, bool keys) {
 }
 
 static void attention_emit_value(attention_text *t) {
-  halo_emitter *e = &t->parts.e;
-  emit_frame *frame = halo_parts_open(&t->parts);
+  halo_emitter *e = &t->helpers.e;
+  emit_frame *frame = halo_helpers_open(&t->helpers);
   const halo_dot_side *weights = t->v.weights ? &t->product.rhs : &t->product.lhs;
   const halo_integer *first = attention_row(t, halo_integer_constant(&e->integers, 0));
   halo_value value = halo_dot_element(
@@ -85,8 +85,8 @@ static void attention_emit_value(attention_text *t) {
 
 /* What is made of a score. */
 static void attention_emit_logit(attention_text *t) {
-  halo_emitter *e = &t->parts.e;
-  emit_frame *frame = halo_parts_open(&t->parts);
+  halo_emitter *e = &t->helpers.e;
+  emit_frame *frame = halo_helpers_open(&t->helpers);
   halo_value score = halo_emit_convert(e, halo_value_name(HALO_F32, "v"), t->scores.result);
   halo_frame_bind(e, frame, t->v.scores, 0, score);
   const halo_integer *row = attention_row(t, halo_emit_counter(e, "r", t->v.group));
@@ -99,8 +99,8 @@ static void attention_emit_logit(attention_text *t) {
 }
 
 static void attention_emit_exponential(attention_text *t) {
-  halo_emitter *e = &t->parts.e;
-  emit_frame *frame = halo_parts_open(&t->parts);
+  halo_emitter *e = &t->helpers.e;
+  emit_frame *frame = halo_helpers_open(&t->helpers);
   halo_frame_bind(e, frame, t->v.exponential->operands[0], 0, halo_value_name(HALO_F32, "v"));
   emit_index *index = halo_index_from_position(e, attention_row_major(t, t->v.exponential->shape),
                                                halo_integer_constant(&e->integers, 0));
@@ -110,7 +110,7 @@ static void attention_emit_exponential(attention_text *t) {
 
 /* The index of the result's element that one of a product's becomes. */
 static emit_index *attention_move(attention_text *t, const halo_instr *to, emit_index *index) {
-  halo_emitter *e = &t->parts.e;
+  halo_emitter *e = &t->helpers.e;
   if (to == t->v.product) return index;
   const halo_instr *from = to->operands[0];
   index = attention_move(t, from, index);
@@ -126,8 +126,8 @@ static emit_index *attention_move(attention_text *t, const halo_instr *to, emit_
 }
 
 static void attention_emit_out(attention_text *t) {
-  halo_emitter *e = &t->parts.e;
-  halo_parts_open(&t->parts);
+  halo_emitter *e = &t->helpers.e;
+  halo_helpers_open(&t->helpers);
   const halo_instr *root = t->l->computation->root;
   const halo_dot_side *weights = t->v.weights ? &t->product.rhs : &t->product.lhs;
   const halo_integer *row = attention_row(t, halo_emit_counter(e, "r", t->v.group));
@@ -140,19 +140,19 @@ static void attention_emit_out(attention_text *t) {
   halo_value value = halo_emit_convert(e, halo_value_name(HALO_F32, "v"), t->product.result);
   halo_emit_store(e, halo_emit_arg(e, HALO_ROLE_OUTPUT, 0, root->shape->type, NULL),
                   halo_index_position(e, index, root->shape), value);
-  halo_parts_close(&t->parts, "void", "_out", "b, r, k", "float");
+  halo_helpers_close(&t->helpers, "void", "_out", "b, r, k", "float");
 }
 
 /* ---- Kernels ---- */
 
 static halo_status attention_write(attention_text *t, const char *how) {
   halo_lowering *l = t->l;
-  halo_parts *parts = &t->parts;
+  halo_helpers *helpers = &t->helpers;
   t->v = *l->attention;
   halo_dot_describe(t->v.scores, &t->scores);
   halo_dot_describe(t->v.product, &t->product);
   /* 64 bits on CPUs: neighbours are then seen to be neighbours whatever an index is made of. */
-  halo_parts_begin(parts, l, halo_kernel_name(l, "attention"), t->local == 1);
+  halo_helpers_begin(helpers, l, halo_kernel_name(l, "attention"), t->local == 1);
   attention_emit_read(t, false);
   attention_emit_read(t, true);
   attention_emit_value(t);
@@ -161,13 +161,14 @@ static halo_status attention_write(attention_text *t, const char *how) {
   attention_emit_out(t);
   int64_t groups = t->v.rows.outer / t->v.group, tiles = (t->v.group + t->lanes - 1) / t->lanes;
   halo_template k;
-  halo_parts_template(parts, &k, halo_cl_attention, "");
-  halo_parts_call(parts, &k, "H_Q", "_query", "b, r, k");
-  halo_parts_call(parts, &k, "H_K", "_key", "b, j, k");
-  halo_parts_call(parts, &k, "H_V", "_value", "b, j, d");
-  halo_parts_call(parts, &k, "H_LOGIT", "_logit", "b, r, j, v");
-  halo_parts_hole(parts, &k, "H_EXP(v)", "%s_exp(%s, 0, v)", parts->name, parts->texts.arguments);
-  halo_parts_call(parts, &k, "H_OUT", "_out", "b, r, d, v");
+  halo_helpers_template(helpers, &k, halo_cl_attention, "");
+  halo_helpers_call(helpers, &k, "H_Q", "_query", "b, r, k");
+  halo_helpers_call(helpers, &k, "H_K", "_key", "b, j, k");
+  halo_helpers_call(helpers, &k, "H_V", "_value", "b, j, d");
+  halo_helpers_call(helpers, &k, "H_LOGIT", "_logit", "b, r, j, v");
+  halo_helpers_hole(helpers, &k, "H_EXP(v)", "%s_exp(%s, 0, v)", helpers->name,
+                    helpers->texts.arguments);
+  halo_helpers_call(helpers, &k, "H_OUT", "_out", "b, r, d, v");
   halo_template_define_int(&k, "H_GROUPS", groups);
   halo_template_define_int(&k, "H_M", t->v.group);
   halo_template_define_int(&k, "H_N", t->v.rows.n);
@@ -179,16 +180,16 @@ static halo_status attention_write(attention_text *t, const char *how) {
   halo_template_define_int(&k, "H_LOCAL", t->local);
   halo_template_define_int(&k, "H_CAUSAL", t->v.behind && t->local == 1);
   if (t->v.behind) {
-    halo_parts_hole(parts, &k, "H_BEHIND", "%s",
-                    halo_ctype_constant(l->arena, t->v.behind->literal, 0));
+    halo_helpers_hole(helpers, &k, "H_BEHIND", "%s",
+                      halo_ctype_constant(l->arena, t->v.behind->literal, 0));
   }
   if (t->local > 1) halo_kernel_group(l, (size_t)t->local, 1);
-  halo_parts_finish(parts, &k);
+  halo_helpers_finish(helpers, &k);
   halo_launch *launch =
-      halo_parts_launch(parts, halo_arena_printf(l->arena, "%s attention:%s", l->name, how));
+      halo_helpers_launch(helpers, halo_arena_printf(l->arena, "%s attention:%s", l->name, how));
   launch->grid.local[0] = (size_t)t->local;
   launch->grid.global[0] = (size_t)(groups * tiles * t->local);
-  return halo_parts_end(parts);
+  return halo_helpers_end(helpers);
 }
 
 static halo_status attention_item_lower(halo_lowering *l) {

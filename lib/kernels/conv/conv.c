@@ -12,9 +12,9 @@ extern const char halo_cl_gemm_tile[];
 /* ---- Tiles ---- */
 
 /* "inline T name_a(..., b, x, k)": an element of lhs for a row and a k. */
-static void conv_tile_lhs(halo_parts *p, const halo_conv_desc *v) {
+static void conv_tile_lhs(halo_helpers *p, const halo_conv_desc *v) {
   halo_emitter *e = &p->e;
-  emit_frame *frame = halo_parts_open(p);
+  emit_frame *frame = halo_helpers_open(p);
   halo_conv_axes rows = halo_conv_rows(v), window = halo_conv_window(v);
   const halo_integer *y[HALO_MAX_RANK], *k[HALO_MAX_RANK], *n, *f;
   halo_conv_place(e, &rows, halo_emit_counter(e, "x", v->m), y, &n);
@@ -25,20 +25,20 @@ static void conv_tile_lhs(halo_parts *p, const halo_conv_desc *v) {
   const halo_integer *group = halo_conv_group(e, v, halo_emit_counter(e, "b", v->products));
   halo_value value = halo_conv_lhs(e, frame, v, group, n, f, y);
   halo_emit_line(e, "return %s;", value.text);
-  halo_parts_close(p, halo_ctype_compute(v->accumulator), "_a", "b, x, k", NULL);
+  halo_helpers_close(p, halo_ctype_compute(v->accumulator), "_a", "b, x, k", NULL);
 }
 
 /* Likewise of rhs for a column. */
-static void conv_tile_rhs(halo_parts *p, const halo_conv_desc *v) {
+static void conv_tile_rhs(halo_helpers *p, const halo_conv_desc *v) {
   halo_emitter *e = &p->e;
-  emit_frame *frame = halo_parts_open(p);
+  emit_frame *frame = halo_helpers_open(p);
   halo_conv_axes window = halo_conv_window(v);
   const halo_integer *k[HALO_MAX_RANK], *f;
   halo_conv_place(e, &window, halo_emit_counter(e, "k", v->k), k, &f);
   halo_value value = halo_conv_rhs(e, frame, v, halo_emit_counter(e, "b", v->products),
                                    halo_emit_counter(e, "x", v->n), f, k);
   halo_emit_line(e, "return %s;", value.text);
-  halo_parts_close(p, halo_ctype_compute(v->accumulator), "_b", "b, x, k", NULL);
+  halo_helpers_close(p, halo_ctype_compute(v->accumulator), "_b", "b, x, k", NULL);
 }
 
 static void conv_tile_desc(const halo_lowering *l, halo_conv_desc *v) {
@@ -112,7 +112,7 @@ static halo_status conv_tile_lower(halo_lowering *l) {
   halo_conv_desc v;
   conv_tile_desc(l, &v);
   const char *name = halo_kernel_name(l, "tile");
-  halo_parts p;
+  halo_helpers p;
   halo_conv_begin(&p, l, &v, name);
   conv_tile_lhs(&p, &v);
   conv_tile_rhs(&p, &v);
@@ -130,19 +130,19 @@ static halo_status conv_tile_lower(halo_lowering *l) {
   bool transposed = !conv_is_minor(v.conv->shape, v.dims->out_feature);
   int64_t rows = transposed ? v.n : v.m, columns = transposed ? v.m : v.n;
   halo_template k;
-  halo_parts_template(&p, &k, halo_cl_gemm_tile, "");
-  halo_parts_hole(&p, &k, "H_T", "%s", halo_ctype_compute(v.accumulator));
-  halo_parts_hole(&p, &k, "H_A(b, row, k)", "%s_%c(%s, b, row, k)", name, transposed ? 'b' : 'a',
-                  p.texts.arguments);
-  halo_parts_hole(&p, &k, "H_B(b, k, column)", "%s_%c(%s, b, column, k)", name,
-                  transposed ? 'a' : 'b', p.texts.arguments);
-  halo_parts_hole(&p, &k, "H_FMA(a, b, c)", "((a) * (b) + (c))");
+  halo_helpers_template(&p, &k, halo_cl_gemm_tile, "");
+  halo_helpers_hole(&p, &k, "H_T", "%s", halo_ctype_compute(v.accumulator));
+  halo_helpers_hole(&p, &k, "H_A(b, row, k)", "%s_%c(%s, b, row, k)", name, transposed ? 'b' : 'a',
+                    p.texts.arguments);
+  halo_helpers_hole(&p, &k, "H_B(b, k, column)", "%s_%c(%s, b, column, k)", name,
+                    transposed ? 'a' : 'b', p.texts.arguments);
+  halo_helpers_hole(&p, &k, "H_FMA(a, b, c)", "((a) * (b) + (c))");
   halo_panels_tile_holes(&k, parts, chunk);
   if (parts > 1) {
     halo_panels_tile_store(&p, &k, partial, elements, transposed);
   } else {
-    halo_parts_hole(&p, &k, "H_OUT(b, row, column, v)", "%s_out(%s, b, %s, v)", name,
-                    p.texts.arguments, transposed ? "column, row" : "row, column");
+    halo_helpers_hole(&p, &k, "H_OUT(b, row, column, v)", "%s_out(%s, b, %s, v)", name,
+                      p.texts.arguments, transposed ? "column, row" : "row, column");
   }
   halo_template_define_int(&k, "H_M", rows);
   halo_template_define_int(&k, "H_N", columns);
@@ -153,13 +153,13 @@ static halo_status conv_tile_lower(halo_lowering *l) {
   halo_template_define_int(&k, "H_AKFAST", transposed ? rhs_k : lhs_k);
   halo_template_define_int(&k, "H_BKFAST", transposed ? lhs_k : rhs_k);
   halo_kernel_group(l, 16, 16);
-  halo_parts_finish(&p, &k);
-  halo_launch *launch = halo_parts_launch(&p, "conv:tile");
+  halo_helpers_finish(&p, &k);
+  halo_launch *launch = halo_helpers_launch(&p, "conv:tile");
   launch->grid.dims = 3;
   launch->grid.global[0] = (size_t)((columns + 63) / 64 * 16);
   launch->grid.global[1] = (size_t)((rows + 63) / 64 * 16);
   launch->grid.global[2] = (size_t)(v.products * parts);
-  HALO_TRY(halo_parts_end(&p));
+  HALO_TRY(halo_helpers_end(&p));
   if (parts == 1) return HALO_OK;
   return halo_panels_finish(l, v.conv, v.accumulator, scratch, parts, "conv:finish");
 }

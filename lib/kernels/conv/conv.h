@@ -8,17 +8,17 @@
 /* What every fast kernel needs: real numbers, and some. */
 bool halo_conv_is_plain(const halo_conv_desc *v, const char **why);
 /* Begins a kernel of the convolution. */
-void halo_conv_begin(halo_parts *p, halo_lowering *l, const halo_conv_desc *v, const char *name);
+void halo_conv_begin(halo_helpers *p, halo_lowering *l, const halo_conv_desc *v, const char *name);
 /* "inline void name_out(..., b, x, y, v)": finishes and stores a result from accumulator v, of group b, row
  * x and column y; whatever is fused behind the convolution sees it as its value. */
-void halo_conv_store(halo_parts *p, const halo_conv_desc *v);
-/* The same in two, "_value" and "_put", where halo_parts_can_split. */
-void halo_conv_store_split(halo_parts *p, const halo_conv_desc *v);
+void halo_conv_store(halo_helpers *p, const halo_conv_desc *v);
+/* The same in two, "_value" and "_put", where halo_helpers_can_split. */
+void halo_conv_store_split(halo_helpers *p, const halo_conv_desc *v);
 
 /* "inline int name_at(..., b, x, y)": where an element of the result lies in its memory. */
-void halo_conv_emit_at(halo_parts *p, const halo_conv_desc *v);
+void halo_conv_emit_at(halo_helpers *p, const halo_conv_desc *v);
 /* The argument for an operand that is read in place, or (scratch not below 0) for what is made of it. */
-const char *halo_conv_operand(halo_parts *p, const halo_conv_desc *v, const halo_instr *operand,
+const char *halo_conv_operand(halo_helpers *p, const halo_conv_desc *v, const halo_instr *operand,
                               int32_t scratch);
 
 /* depthwise.c */

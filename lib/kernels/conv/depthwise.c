@@ -85,10 +85,10 @@ static int64_t depthwise_product(const halo_conv_axes *axes) {
 
 /* "inline int name_line(..., x, k)": where in the image the line lies that line k of the window meets for line
  * x of the result; -1 when that is padding or a hole. */
-static void depthwise_emit_line(halo_parts *p, const depthwise_desc *d) {
+static void depthwise_emit_line(halo_helpers *p, const depthwise_desc *d) {
   const halo_conv_desc *v = &d->v;
   halo_emitter *e = &p->e;
-  halo_parts_open(p);
+  halo_helpers_open(p);
   const halo_integer *y[HALO_MAX_RANK], *k[HALO_MAX_RANK], *n, *none;
   halo_conv_place(e, &d->lines, halo_emit_counter(e, "x", depthwise_product(&d->lines)), y, &n);
   halo_conv_place(e, &d->window, halo_emit_counter(e, "k", depthwise_product(&d->window)), k,
@@ -104,14 +104,14 @@ static void depthwise_emit_line(halo_parts *p, const depthwise_desc *d) {
     sum = halo_integer_add(&e->integers, sum, place);
   }
   halo_emit_line(e, "return %s;", halo_emit_integer(e, sum));
-  halo_parts_close(p, p->itype, "_line", "x, k", NULL);
+  halo_helpers_close(p, p->itype, "_line", "x, k", NULL);
 }
 
 /* "inline int name_tap(..., k, x)": where an element of line k of the window lies in the kernel. */
-static void depthwise_emit_tap(halo_parts *p, const depthwise_desc *d) {
+static void depthwise_emit_tap(halo_helpers *p, const depthwise_desc *d) {
   const halo_conv_desc *v = &d->v;
   halo_emitter *e = &p->e;
-  halo_parts_open(p);
+  halo_helpers_open(p);
   const halo_integer *k[HALO_MAX_RANK], *none;
   halo_conv_place(e, &d->window, halo_emit_counter(e, "k", depthwise_product(&d->window)), k,
                   &none);
@@ -125,7 +125,7 @@ static void depthwise_emit_tap(halo_parts *p, const depthwise_desc *d) {
     sum = halo_integer_add(&e->integers, sum, place);
   }
   halo_emit_line(e, "return %s;", halo_emit_integer(e, sum));
-  halo_parts_close(p, p->itype, "_tap", "k, x", NULL);
+  halo_helpers_close(p, p->itype, "_tap", "k, x", NULL);
 }
 
 static void depthwise_size_holes(halo_template *k, const depthwise_desc *d) {
@@ -149,7 +149,7 @@ static void depthwise_size_holes(halo_template *k, const depthwise_desc *d) {
 
 /* How a vector of features is stored: past the caches where the result is large and vectors are
  * aligned, and one by one where something is fused behind. A result is found by group, row and column. */
-static void depthwise_store_hole(halo_parts *p, halo_template *k, const depthwise_desc *d,
+static void depthwise_store_hole(halo_helpers *p, halo_template *k, const depthwise_desc *d,
                                  const char *out) {
   const halo_conv_desc *v = &d->v;
   halo_arena *arena = p->l->arena;
@@ -159,19 +159,19 @@ static void depthwise_store_hole(halo_parts *p, halo_template *k, const depthwis
       halo_arena_printf(arena, "(line) * (%s)%lld + (x)", p->itype,
                         (long long)v->conv->shape->dims[v->dims->out_spatial[d->along]]);
   if (v->conv != halo_lowering_root(p->l) || v->result != v->accumulator) {
-    halo_parts_hole(p, k, "H_OUTV(c, line, x, v)",
-                    "do { %s lanes[%d]; vstore%d(v, 0, lanes); for (int q = 0; q < %d; ++q) "
-                    "%s_out(%s, (c) + q, %s, 0, lanes[q]); } while (0)",
-                    type, w, w, w, p->name, args, row);
+    halo_helpers_hole(p, k, "H_OUTV(c, line, x, v)",
+                      "do { %s lanes[%d]; vstore%d(v, 0, lanes); for (int q = 0; q < %d; ++q) "
+                      "%s_out(%s, (c) + q, %s, 0, lanes[q]); } while (0)",
+                      type, w, w, w, p->name, args, row);
     return;
   }
   const char *at = halo_arena_printf(arena, "%s + %s_at(%s, c, %s, 0)", out, p->name, args, row);
   if (halo_shape_byte_size(v->conv->shape) >= HALO_STREAM_BYTES && v->groups % w == 0) {
     halo_sections_add(&p->e.sections, "stream");
-    halo_parts_hole(p, k, "H_OUTV(c, line, x, v)", "h_stream(v, (__global %s%d *)(%s))", type, w,
-                    at);
+    halo_helpers_hole(p, k, "H_OUTV(c, line, x, v)", "h_stream(v, (__global %s%d *)(%s))", type, w,
+                      at);
   } else {
-    halo_parts_hole(p, k, "H_OUTV(c, line, x, v)", "vstore%d(v, 0, %s)", w, at);
+    halo_helpers_hole(p, k, "H_OUTV(c, line, x, v)", "vstore%d(v, 0, %s)", w, at);
   }
 }
 
@@ -181,7 +181,7 @@ halo_status halo_conv_depthwise_lower(halo_lowering *l) {
   depthwise_describe(l, &d, &why);
   const halo_conv_desc *v = &d.v;
   const char *name = halo_kernel_name(l, "depthwise");
-  halo_parts p;
+  halo_helpers p;
   halo_conv_begin(&p, l, v, name);
   depthwise_emit_line(&p, &d);
   depthwise_emit_tap(&p, &d);
@@ -192,22 +192,22 @@ halo_status halo_conv_depthwise_lower(halo_lowering *l) {
   const char *px = halo_conv_operand(&p, v, v->lhs, -1), *pk = halo_conv_operand(&p, v, v->rhs, -1);
   const char *type = halo_ctype_compute(v->accumulator);
   halo_template k;
-  halo_parts_template(
+  halo_helpers_template(
       &p, &k, halo_cl_conv_depthwise,
       halo_arena_printf(l->arena, "  __global const %s *PX = %s, *PK = %s;", type, px, pk));
   halo_panels_vector_holes(&p, &k, &d.b, v->accumulator);
   bool fetches = halo_shape_byte_size(v->lhs->shape) >= HALO_STREAM_BYTES;
   if (fetches) halo_sections_add(&p.e.sections, "fetch");
-  halo_parts_hole(&p, &k, "H_FETCH(p)", fetches ? "h_fetch(p)" : "((void)0)");
-  halo_parts_call(&p, &k, "H_LINE", "_line", "x, k");
-  halo_parts_call(&p, &k, "H_TAP", "_tap", "k, x");
+  halo_helpers_hole(&p, &k, "H_FETCH(p)", fetches ? "h_fetch(p)" : "((void)0)");
+  halo_helpers_call(&p, &k, "H_LINE", "_line", "x, k");
+  halo_helpers_call(&p, &k, "H_TAP", "_tap", "k, x");
   depthwise_size_holes(&k, &d);
   depthwise_store_hole(&p, &k, &d, out);
-  halo_parts_finish(&p, &k);
-  halo_launch *launch = halo_parts_launch(&p, "conv:depthwise");
+  halo_helpers_finish(&p, &k);
+  halo_launch *launch = halo_helpers_launch(&p, "conv:depthwise");
   int64_t size = v->conv->shape->dims[v->dims->out_spatial[d.along]];
   launch->grid.local[0] = DEPTHWISE_GROUP;
   launch->grid.global[0] = (size_t)halo_panels_round_up(
       depthwise_product(&d.lines) * ((size + d.block - 1) / d.block), DEPTHWISE_GROUP);
-  return halo_parts_end(&p);
+  return halo_helpers_end(&p);
 }

@@ -5,7 +5,7 @@
 #ifndef HALO_KERNELS_CONV_DESCRIBE_H
 #define HALO_KERNELS_CONV_DESCRIBE_H
 
-#include "kernels/parts.h"
+#include "kernels/helpers.h"
 
 typedef struct halo_conv_desc {
   const halo_instr *conv, *lhs, *rhs;

@@ -223,10 +223,10 @@ double halo_conv_panels_cost(const halo_lowering *l) {
 /* The image with its padding and holes. */
 static halo_status conv_image_lower(halo_lowering *l, const halo_conv_desc *v,
                                     const conv_image *image, const char *name, int32_t scratch) {
-  halo_parts parts;
-  halo_conv_begin(&parts, l, v, name);
-  halo_emitter *e = &parts.e;
-  emit_frame *frame = halo_parts_open(&parts);
+  halo_helpers helpers;
+  halo_conv_begin(&helpers, l, v, name);
+  halo_emitter *e = &helpers.e;
+  emit_frame *frame = halo_helpers_open(&helpers);
   int inner = image->order[0], next = image->order[1];
   int64_t lines = image->elements / image->dims[inner] / image->dims[next];
   const halo_integer *at[HALO_MAX_RANK], *line = halo_emit_counter(e, "line", lines);
@@ -245,45 +245,45 @@ static halo_status conv_image_lower(halo_lowering *l, const halo_conv_desc *v,
   halo_value value =
       halo_conv_lhs(e, frame, v, zero, at[v->dims->lhs_batch], at[v->dims->lhs_feature], t);
   halo_emit_line(e, "return %s;", value.text);
-  halo_parts_close(&parts, halo_ctype_compute(v->accumulator), "_in", "line, x, i", NULL);
+  halo_helpers_close(&helpers, halo_ctype_compute(v->accumulator), "_in", "line, x, i", NULL);
   const char *out = halo_emit_arg(e, HALO_ROLE_SCRATCH, scratch, v->accumulator, NULL);
   halo_template k;
-  halo_parts_template(&parts, &k, halo_cl_conv_image, "");
-  halo_parts_call(&parts, &k, "H_IN", "_in", "line, x, i");
-  halo_parts_hole(&parts, &k, "H_OUT(p, v)", "%s[p] = (v)", out);
+  halo_helpers_template(&helpers, &k, halo_cl_conv_image, "");
+  halo_helpers_call(&helpers, &k, "H_IN", "_in", "line, x, i");
+  halo_helpers_hole(&helpers, &k, "H_OUT(p, v)", "%s[p] = (v)", out);
   halo_template_define_int(&k, "H_LINES", lines);
   halo_template_define_int(&k, "H_X", image->dims[next]);
   halo_template_define_int(&k, "H_I", image->dims[inner]);
-  halo_parts_finish(&parts, &k);
-  halo_launch *launch = halo_parts_launch(&parts, "conv:panels image");
+  halo_helpers_finish(&helpers, &k);
+  halo_launch *launch = halo_helpers_launch(&helpers, "conv:panels image");
   launch->grid.local[0] = 1;
   launch->grid.global[0] = (size_t)lines;
-  return halo_parts_end(&parts);
+  return halo_helpers_end(&helpers);
 }
 
 /* rhs in panels. */
 static halo_status conv_pack_lower(halo_lowering *l, const conv_product *p, const char *name,
                                    const halo_panels_pack *pack, int32_t scratch) {
   const halo_conv_desc *v = &p->v;
-  halo_parts parts;
-  halo_conv_begin(&parts, l, v, name);
-  halo_emitter *e = &parts.e;
-  emit_frame *frame = halo_parts_open(&parts);
+  halo_helpers helpers;
+  halo_conv_begin(&helpers, l, v, name);
+  halo_emitter *e = &helpers.e;
+  emit_frame *frame = halo_helpers_open(&helpers);
   const halo_integer *k[HALO_MAX_RANK], *f;
   halo_conv_place(e, &p->window, halo_emit_counter(e, "k", v->k), k, &f);
   halo_value value = halo_conv_rhs(e, frame, v, halo_emit_counter(e, "b", v->products),
                                    halo_emit_counter(e, "x", v->n), f, k);
   halo_emit_line(e, "return %s;", value.text);
-  halo_parts_close(&parts, halo_ctype_compute(v->accumulator), "_in", "b, x, k", NULL);
-  return halo_panels_pack_lower(&parts, pack, scratch, "conv:panels pack");
+  halo_helpers_close(&helpers, halo_ctype_compute(v->accumulator), "_in", "b, x, k", NULL);
+  return halo_panels_pack_lower(&helpers, pack, scratch, "conv:panels pack");
 }
 
 /* ---- The product ---- */
 
 /* "inline int name_row(..., b, x)": where row x of product b begins in the image. */
-static void conv_emit_row(halo_parts *parts, const conv_product *p) {
-  halo_emitter *e = &parts->e;
-  halo_parts_open(parts);
+static void conv_emit_row(halo_helpers *helpers, const conv_product *p) {
+  halo_emitter *e = &helpers->e;
+  halo_helpers_open(helpers);
   const halo_integer *at[HALO_MAX_RANK], *n;
   halo_conv_place(e, &p->rows, halo_emit_counter(e, "x", p->v.m), at, &n);
   const halo_integer *sum = halo_integer_constant(&e->integers, p->base_a);
@@ -295,7 +295,7 @@ static void conv_emit_row(halo_parts *parts, const conv_product *p) {
     sum = halo_integer_add(&e->integers, sum, halo_integer_mul(&e->integers, digit, x->a));
   }
   halo_emit_line(e, "return %s;", halo_emit_integer(e, sum));
-  halo_parts_close(parts, parts->itype, "_row", "b, x", NULL);
+  halo_helpers_close(helpers, helpers->itype, "_row", "b, x", NULL);
 }
 
 /* How often a loop over k goes round: where some phases have an element of the kernel less, that depends on the phase. */
@@ -314,9 +314,9 @@ static const char *conv_loop_end(halo_arena *arena, const conv_product *p,
 }
 
 /* The loops over k, and where they are in the image and in a panel. */
-static void conv_loop_holes(halo_parts *parts, halo_template *k, const conv_product *p) {
+static void conv_loop_holes(halo_helpers *helpers, halo_template *k, const conv_product *p) {
   halo_strbuf loops = {0}, a = {0}, b = {0};
-  const char *type = parts->itype;
+  const char *type = helpers->itype;
   int64_t steps = 1, below = 1;
   for (int i = 0; i < p->outer; i++) steps *= p->loops.axis[i].size;
   if (p->outer > 0) {
@@ -328,9 +328,9 @@ static void conv_loop_holes(halo_parts *parts, halo_template *k, const conv_prod
   halo_strbuf_append(&b, "0");
   for (int i = p->loops.count - 1; i >= 0; i--) {
     const halo_conv_axis *x = &p->loops.axis[i];
-    const char *at = halo_arena_printf(parts->l->arena, "k%d", i);
+    const char *at = halo_arena_printf(helpers->l->arena, "k%d", i);
     if (i < p->outer) {
-      at = halo_arena_printf(parts->l->arena, "q / %lld %% %lld", (long long)below,
+      at = halo_arena_printf(helpers->l->arena, "q / %lld %% %lld", (long long)below,
                              (long long)x->size);
       below *= x->size;
     }
@@ -339,49 +339,49 @@ static void conv_loop_holes(halo_parts *parts, halo_template *k, const conv_prod
   }
   for (int i = p->outer; i < p->loops.count; i++) {
     halo_strbuf_printf(&loops, "for (%s k%d = 0; k%d < %s; ++k%d) ", type, i, i,
-                       conv_loop_end(parts->l->arena, p, &p->loops.axis[i]), i);
+                       conv_loop_end(helpers->l->arena, p, &p->loops.axis[i]), i);
   }
   halo_template_define_int(k, "H_STRETCH", 0);
-  halo_parts_hole(parts, k, "H_LOOPS", "%s", halo_strbuf_text(&loops));
-  halo_parts_hole(parts, k, "H_KA", "%s", halo_strbuf_text(&a));
-  halo_parts_hole(parts, k, "H_KB", "%s", halo_strbuf_text(&b));
+  halo_helpers_hole(helpers, k, "H_LOOPS", "%s", halo_strbuf_text(&loops));
+  halo_helpers_hole(helpers, k, "H_KA", "%s", halo_strbuf_text(&a));
+  halo_helpers_hole(helpers, k, "H_KB", "%s", halo_strbuf_text(&b));
   halo_strbuf_deinit(&loops);
   halo_strbuf_deinit(&a);
   halo_strbuf_deinit(&b);
 }
 
 /* Whether results, or parts of them, are stored as vectors. */
-static bool conv_stores_vectors(const halo_parts *parts, const conv_product *p) {
+static bool conv_stores_vectors(const halo_helpers *helpers, const conv_product *p) {
   const halo_conv_desc *v = &p->v;
   bool minor = v->conv->shape->minor_to_major[0] == v->dims->out_feature;
-  bool plain = v->conv == halo_lowering_root(parts->l) && v->result == v->accumulator;
+  bool plain = v->conv == halo_lowering_root(helpers->l) && v->result == v->accumulator;
   return minor && (plain || p->cuts > 1);
 }
 
 /* How results are stored: parts into a scratch as the result's memory will be, or finished; as vectors
  * where output features are neighbours there. */
-static void conv_store_holes(halo_parts *parts, halo_template *k, const conv_product *p,
+static void conv_store_holes(halo_helpers *helpers, halo_template *k, const conv_product *p,
                              const char *out, bool split) {
   const halo_conv_desc *v = &p->v;
-  const char *at =
-      halo_arena_printf(parts->l->arena, "%s_at(%s, b, x, y)", parts->name, parts->texts.arguments);
+  const char *at = halo_arena_printf(helpers->l->arena, "%s_at(%s, b, x, y)", helpers->name,
+                                     helpers->texts.arguments);
   if (p->cuts > 1) {
-    at = halo_arena_printf(parts->l->arena, "part * (%s)%lld + %s", parts->itype,
+    at = halo_arena_printf(helpers->l->arena, "part * (%s)%lld + %s", helpers->itype,
                            (long long)halo_shape_element_count(v->conv->shape), at);
     halo_template_define_int(k, "H_SPLIT", 0);
-    halo_parts_hole(parts, k, "H_OUT(b, x, y, v)", "%s[%s] = (v)", out, at);
+    halo_helpers_hole(helpers, k, "H_OUT(b, x, y, v)", "%s[%s] = (v)", out, at);
   } else {
-    halo_panels_result(parts, k, split);
+    halo_panels_result(helpers, k, split);
   }
-  bool vectors = conv_stores_vectors(parts, p), edges = false;
+  bool vectors = conv_stores_vectors(helpers, p), edges = false;
   for (int s = 0; s < v->dims->spatial; s++) edges |= halo_conv_has_edges(v, s);
   halo_template_define_int(k, "H_VECTORS", vectors);
   if (vectors && edges) {
-    halo_parts_hole(parts, k, "H_OUTV(b, x, y, v)",
-                    "do { const %s at = %s; if (at >= 0) vstore%d(v, 0, %s + at); } while (0)",
-                    parts->itype, at, p->b.w, out);
+    halo_helpers_hole(helpers, k, "H_OUTV(b, x, y, v)",
+                      "do { const %s at = %s; if (at >= 0) vstore%d(v, 0, %s + at); } while (0)",
+                      helpers->itype, at, p->b.w, out);
   } else if (vectors) {
-    halo_parts_hole(parts, k, "H_OUTV(b, x, y, v)", "vstore%d(v, 0, %s + %s)", p->b.w, out, at);
+    halo_helpers_hole(helpers, k, "H_OUTV(b, x, y, v)", "vstore%d(v, 0, %s + %s)", p->b.w, out, at);
   }
 }
 
@@ -394,51 +394,51 @@ static halo_status conv_product_lower(halo_lowering *l, const conv_product *p, c
                                       conv_places places) {
   const halo_conv_desc *v = &p->v;
   const char *type = halo_ctype_compute(v->accumulator), *out;
-  halo_parts parts;
-  halo_conv_begin(&parts, l, v, name);
-  conv_emit_row(&parts, p);
-  halo_conv_emit_at(&parts, v);
+  halo_helpers helpers;
+  halo_conv_begin(&helpers, l, v, name);
+  conv_emit_row(&helpers, p);
+  halo_conv_emit_at(&helpers, v);
   bool split = false;
   if (p->cuts > 1) {
-    out = halo_emit_arg(&parts.e, HALO_ROLE_SCRATCH, places.parts, v->accumulator, NULL);
+    out = halo_emit_arg(&helpers.e, HALO_ROLE_SCRATCH, places.parts, v->accumulator, NULL);
   } else {
     /* Stored when all but what finishes it has been read. */
-    parts.in_place = halo_computation_same_position(l->computation);
-    split = !conv_stores_vectors(&parts, p) && halo_parts_can_split(l, v->conv->shape);
+    helpers.in_place = halo_computation_same_position(l->computation);
+    split = !conv_stores_vectors(&helpers, p) && halo_helpers_can_split(l, v->conv->shape);
     if (split) {
-      halo_conv_store_split(&parts, v);
+      halo_conv_store_split(&helpers, v);
     } else {
-      halo_conv_store(&parts, v);
+      halo_conv_store(&helpers, v);
     }
     const halo_instr *root = halo_lowering_root(l);
-    out = halo_emit_arg(&parts.e, HALO_ROLE_OUTPUT, 0, root->shape->type, NULL);
+    out = halo_emit_arg(&helpers.e, HALO_ROLE_OUTPUT, 0, root->shape->type, NULL);
   }
-  const char *pa = halo_conv_operand(&parts, v, v->lhs, places.image);
-  const char *pb = halo_conv_operand(&parts, v, v->rhs, places.panels);
+  const char *pa = halo_conv_operand(&helpers, v, v->lhs, places.image);
+  const char *pb = halo_conv_operand(&helpers, v, v->rhs, places.panels);
   halo_template k;
   halo_panels_sizes sizes = {.rows = v->m,
                              .columns = v->n,
                              .batch = v->products,
                              .cuts = p->cuts,
                              .k = v->k / p->cuts + 1};
-  halo_panels_begin(&parts, &p->b, &sizes);
+  halo_panels_begin(&helpers, &p->b, &sizes);
   halo_panels_template(
-      &parts, &k, &p->b, v->accumulator, &sizes,
+      &helpers, &k, &p->b, v->accumulator, &sizes,
       halo_arena_printf(l->arena, "  __global const %s *PA = %s, *PB = %s;", type, pa, pb));
   const char *row = halo_arena_printf(l->arena, "(p) * %d + (i)", p->b.mr);
   if (v->m % p->b.mr != 0) {
-    row = halo_arena_printf(l->arena, "min(%s, (%s)%lld)", row, parts.itype, (long long)v->m - 1);
+    row = halo_arena_printf(l->arena, "min(%s, (%s)%lld)", row, helpers.itype, (long long)v->m - 1);
   }
-  halo_parts_hole(&parts, &k, "H_ROW(b, p, i)", "%s_row(%s, b, %s)", name, parts.texts.arguments,
-                  row);
+  halo_helpers_hole(&helpers, &k, "H_ROW(b, p, i)", "%s_row(%s, b, %s)", name,
+                    helpers.texts.arguments, row);
   int64_t panels = (v->n + p->b.nr - 1) / p->b.nr;
   halo_template_define_int(&k, "H_BBATCH", p->rhs_in_place ? v->n : panels * p->b.nr * v->k);
   halo_template_define_int(&k, "H_BPANEL", p->rhs_in_place ? p->b.nr : p->b.nr * v->k);
-  conv_loop_holes(&parts, &k, p);
-  conv_store_holes(&parts, &k, p, out, split);
-  halo_parts_finish(&parts, &k);
-  halo_panels_launch(&parts, "conv:panels", &p->b, &sizes);
-  return halo_parts_end(&parts);
+  conv_loop_holes(&helpers, &k, p);
+  conv_store_holes(&helpers, &k, p, out, split);
+  halo_helpers_finish(&helpers, &k);
+  halo_panels_launch(&helpers, "conv:panels", &p->b, &sizes);
+  return halo_helpers_end(&helpers);
 }
 
 static int32_t conv_scratch(halo_lowering *l, const halo_conv_desc *v, int64_t elements) {

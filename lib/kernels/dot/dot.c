@@ -56,7 +56,7 @@ static bool dot_is_whole(const halo_lowering *l, const halo_dot_desc *v) {
 
 typedef struct dot_text {
   halo_dot_desc v;
-  halo_parts parts;
+  halo_helpers helpers;
   const char *type;    /* of accumulators */
   int32_t out_scratch; /* where parts go that a kernel behind this one finishes */
 } dot_text;
@@ -66,14 +66,14 @@ static void dot_begin(dot_text *t, halo_lowering *l, const halo_dot_desc *v, con
   /* Padded panels may be larger than any array of the program. */
   double padded = (double)v->batch * ((double)v->m + 64) * ((double)v->k + 64);
   double other = (double)v->batch * ((double)v->n + 64) * ((double)v->k + 64);
-  halo_parts_begin(&t->parts, l, name, padded > 1e9 || other > 1e9);
-  t->parts.e.ordered_names = true;
-  halo_sections_add(&t->parts.e.sections, halo_ctype_section(v->accumulator));
+  halo_helpers_begin(&t->helpers, l, name, padded > 1e9 || other > 1e9);
+  t->helpers.e.ordered_names = true;
+  halo_sections_add(&t->helpers.e.sections, halo_ctype_section(v->accumulator));
 }
 
 /* Whether the product is stored row by row as it was added up, in the result or, of complex numbers, in a scratch. */
 static bool dot_is_plain_rows(dot_text *t) {
-  halo_lowering *l = t->parts.l;
+  halo_lowering *l = t->helpers.l;
   if (dot_is_whole(l, &t->v)) return true;
   if (!t->v.made_real) return false;
   t->out_scratch = l->scratch.count;
@@ -83,21 +83,21 @@ static bool dot_is_plain_rows(dot_text *t) {
 
 /* "inline T name_suffix(..., b, x, k)": an element of an operand. */
 static void dot_element(dot_text *t, bool rhs, const char *suffix) {
-  halo_emitter *e = &t->parts.e;
-  emit_frame *frame = halo_parts_open(&t->parts);
+  halo_emitter *e = &t->helpers.e;
+  emit_frame *frame = halo_helpers_open(&t->helpers);
   const halo_integer *b = halo_emit_counter(e, "b", t->v.batch);
   const halo_integer *x = halo_emit_counter(e, "x", rhs ? t->v.n : t->v.m);
   const halo_integer *k = halo_emit_counter(e, "k", t->v.k);
   halo_emit_line(e, "return %s;", halo_dot_element(e, frame, &t->v, rhs, b, x, k).text);
-  halo_parts_close(&t->parts, t->type, suffix, "b, x, k", NULL);
+  halo_helpers_close(&t->helpers, t->type, suffix, "b, x, k", NULL);
 }
 
 /* The same, of a strided operand, with arguments for all sizes but the distance of neighbours. */
 static void dot_strided_element(dot_text *t, bool rhs) {
-  halo_emitter *e = &t->parts.e;
+  halo_emitter *e = &t->helpers.e;
   const halo_dot_side *side = rhs ? &t->v.rhs : &t->v.lhs;
   const halo_shape *shape = side->operand->shape;
-  halo_parts_open(&t->parts);
+  halo_helpers_open(&t->helpers);
   const char *arg = halo_emit_arg(e, HALO_ROLE_INPUT, (int32_t)side->operand->parameter_number,
                                   shape->type, NULL);
   /* 64 bits, so that compilers see at once that neighbours stay neighbours. */
@@ -117,43 +117,43 @@ static void dot_strided_element(dot_text *t, bool rhs) {
   const halo_integer *i = halo_emit_counter(e, "i", halo_shape_element_count(shape));
   halo_value value = halo_emit_load(e, arg, shape->type, i);
   halo_emit_line(e, "return %s;", halo_emit_convert(e, value, t->v.accumulator).text);
-  halo_parts_close(&t->parts, t->type, "_in", "b, x, k", NULL);
+  halo_helpers_close(&t->helpers, t->type, "_in", "b, x, k", NULL);
 }
 
 /* Where a product lies row by row as it was added up: the result, or what dot_finish makes the result of. */
 static const char *dot_plain_arg(dot_text *t) {
   halo_role role = t->out_scratch < 0 ? HALO_ROLE_OUTPUT : HALO_ROLE_SCRATCH;
   int32_t number = t->out_scratch < 0 ? 0 : t->out_scratch;
-  return halo_emit_arg(&t->parts.e, role, number, t->v.accumulator, NULL);
+  return halo_emit_arg(&t->helpers.e, role, number, t->v.accumulator, NULL);
 }
 
 /* Makes the results of a product that was stored in parts, where it is not the result itself. */
 static halo_status dot_finish(dot_text *t) {
   if (t->out_scratch < 0) return HALO_OK;
-  return halo_panels_finish(t->parts.l, t->v.dot, t->v.result, t->out_scratch, 1, "dot:finish");
+  return halo_panels_finish(t->helpers.l, t->v.dot, t->v.result, t->out_scratch, 1, "dot:finish");
 }
 
 /* "inline void name_out(..., b, x, y, v)" for results that lie row by row. */
 static void dot_store_plain(dot_text *t, const char *rows, const char *columns) {
-  halo_emitter *e = &t->parts.e;
-  halo_parts_open(&t->parts);
+  halo_emitter *e = &t->helpers.e;
+  halo_helpers_open(&t->helpers);
   halo_emit_line(e, "%s[(b * %s + x) * %s + y] = v;", dot_plain_arg(t), rows, columns);
-  halo_parts_close(&t->parts, "void", "_out", "b, x, y", t->type);
+  halo_helpers_close(&t->helpers, "void", "_out", "b, x, y", t->type);
 }
 
 /* Opens a helper for a result, which is the product v, and whatever is fused behind it. */
 static emit_frame *dot_open_result(dot_text *t) {
-  halo_emitter *e = &t->parts.e;
+  halo_emitter *e = &t->helpers.e;
   /* A block of results is stored when all that it is made of has been read, but for what finishes it. */
-  t->parts.in_place = halo_computation_same_position(t->parts.l->computation);
-  emit_frame *frame = halo_parts_open(&t->parts);
+  t->helpers.in_place = halo_computation_same_position(t->helpers.l->computation);
+  emit_frame *frame = halo_helpers_open(&t->helpers);
   halo_value product = halo_emit_convert(e, halo_value_name(t->v.accumulator, "v"), t->v.result);
   halo_frame_bind(e, frame, t->v.dot, 0, product);
   return frame;
 }
 
 static emit_index *dot_result_index(dot_text *t) {
-  halo_emitter *e = &t->parts.e;
+  halo_emitter *e = &t->helpers.e;
   return halo_dot_result_index(e, &t->v, halo_emit_counter(e, "b", t->v.batch),
                                halo_emit_counter(e, "x", t->v.m),
                                halo_emit_counter(e, "y", t->v.n));
@@ -163,19 +163,19 @@ static emit_index *dot_result_index(dot_text *t) {
  * fused behind the product sees it as the dot's value. */
 static void dot_store(dot_text *t) {
   emit_frame *frame = dot_open_result(t);
-  halo_parts_store(&t->parts, frame, t->v.dot->shape, dot_result_index(t));
-  halo_parts_close(&t->parts, "void", "_out", "b, x, y", t->type);
+  halo_helpers_store(&t->helpers, frame, t->v.dot->shape, dot_result_index(t));
+  halo_helpers_close(&t->helpers, "void", "_out", "b, x, y", t->type);
 }
 
 /* The same in two: "_value" and "_put". */
 static void dot_store_split(dot_text *t) {
-  halo_type type = halo_lowering_root(t->parts.l)->shape->type;
+  halo_type type = halo_lowering_root(t->helpers.l)->shape->type;
   emit_frame *frame = dot_open_result(t);
-  halo_parts_value(&t->parts, frame, dot_result_index(t));
-  halo_parts_close(&t->parts, halo_ctype_compute(type), "_value", "b, x, y", t->type);
-  halo_parts_open(&t->parts);
-  halo_parts_put(&t->parts, dot_result_index(t));
-  halo_parts_close(&t->parts, "void", "_put", "b, x, y", halo_ctype_compute(type));
+  halo_helpers_value(&t->helpers, frame, dot_result_index(t));
+  halo_helpers_close(&t->helpers, halo_ctype_compute(type), "_value", "b, x, y", t->type);
+  halo_helpers_open(&t->helpers);
+  halo_helpers_put(&t->helpers, dot_result_index(t));
+  halo_helpers_close(&t->helpers, "void", "_put", "b, x, y", halo_ctype_compute(type));
 }
 
 /* ---- Panels ---- */
@@ -305,7 +305,7 @@ static halo_status dot_pack(halo_lowering *l, const halo_dot_desc *v, bool rhs,
   } else {
     dot_element(&t, rhs, "_in");
   }
-  HALO_TRY(halo_panels_pack_lower(&t.parts, &pack, *scratch,
+  HALO_TRY(halo_panels_pack_lower(&t.helpers, &pack, *scratch,
                                   rhs ? "dot:panels pack B" : "dot:panels pack A"));
   l->launches.data[l->launches.count - 1].own_unit = true;
   return HALO_OK;
@@ -319,7 +319,7 @@ typedef struct dot_places {
 static const char *dot_place_arg(dot_text *t, const halo_dot_side *side, int32_t scratch) {
   halo_role role = scratch < 0 ? HALO_ROLE_INPUT : HALO_ROLE_SCRATCH;
   int32_t number = scratch < 0 ? (int32_t)side->operand->parameter_number : scratch;
-  return halo_emit_arg(&t->parts.e, role, number, t->v.accumulator, NULL);
+  return halo_emit_arg(&t->helpers.e, role, number, t->v.accumulator, NULL);
 }
 
 /* Where rows of A and panels of B lie: the texts of distances. */
@@ -336,11 +336,11 @@ static dot_distances dot_panels_distances(dot_text *t, const halo_panels *b, dot
                                           bool shared) {
   const halo_dot_desc *v = &t->v;
   const halo_dot_side *lhs = &v->lhs, *rhs = &v->rhs;
-  halo_arena *arena = t->parts.l->arena;
+  halo_arena *arena = t->helpers.l->arena;
   int64_t steps = halo_panels_steps(b->group, v->k);
   int64_t batch = lhs->batch.stride, line = lhs->free.stride, step = lhs->contract.stride;
   dot_distances d = {
-      .steps = halo_panels_number(&t->parts, shared, steps), .a_bare = true, .shared = shared};
+      .steps = halo_panels_number(&t->helpers, shared, steps), .a_bare = true, .shared = shared};
   if (places.a >= 0) {
     int panel = dot_a_panel(v, b);
     batch = halo_panels_round_up(v->m, panel) * steps;
@@ -349,15 +349,16 @@ static dot_distances dot_panels_distances(dot_text *t, const halo_panels *b, dot
     d.a_bare = panel == 1;
   }
   bool near = places.a >= 0 || step == 1;
-  d.a_batch = halo_panels_number(&t->parts, shared, batch);
-  d.a_line = halo_panels_number(&t->parts, shared && d.a_bare, line);
-  d.a_step = halo_panels_number(&t->parts, shared && !near, step);
+  d.a_batch = halo_panels_number(&t->helpers, shared, batch);
+  d.a_line = halo_panels_number(&t->helpers, shared && d.a_bare, line);
+  d.a_step = halo_panels_number(&t->helpers, shared && !near, step);
   d.a_panel = halo_arena_printf(arena, "%d * %s", b->mr, d.a_bare ? d.a_line : d.steps);
   bool in_place = places.b < 0;
-  d.b_batch = halo_panels_number(
-      &t->parts, shared, in_place ? rhs->batch.stride : halo_panels_round_up(v->n, b->nr) * steps);
+  d.b_batch =
+      halo_panels_number(&t->helpers, shared,
+                         in_place ? rhs->batch.stride : halo_panels_round_up(v->n, b->nr) * steps);
   d.b_step =
-      halo_panels_number(&t->parts, shared && in_place, in_place ? rhs->contract.stride : b->nr);
+      halo_panels_number(&t->helpers, shared && in_place, in_place ? rhs->contract.stride : b->nr);
   d.b_panel = in_place ? halo_arena_printf(arena, "%d", b->nr)
                        : halo_arena_printf(arena, "(%d * %s)", b->nr, d.steps);
   return d;
@@ -365,24 +366,24 @@ static dot_distances dot_panels_distances(dot_text *t, const halo_panels *b, dot
 
 static void dot_panels_places(dot_text *t, halo_template *k, const halo_panels *b,
                               const dot_distances *d) {
-  const char *type = t->parts.itype;
+  const char *type = t->helpers.itype;
   /* Rows beyond the last must not be read. */
   const char *row =
-      d->a_bare ? halo_arena_printf(t->parts.l->arena, "((p) * %d + (i) < H_M ? (i) : 0)", b->mr)
+      d->a_bare ? halo_arena_printf(t->helpers.l->arena, "((p) * %d + (i) < H_M ? (i) : 0)", b->mr)
                 : "(i)";
-  halo_parts_hole(&t->parts, k, "H_ROW(b, p, i)", "((b) * (%s)%s + (p) * (%s)%s + %s * (%s)%s)",
-                  type, d->a_batch, type, d->a_panel, row, type, d->a_line);
+  halo_helpers_hole(&t->helpers, k, "H_ROW(b, p, i)", "((b) * (%s)%s + (p) * (%s)%s + %s * (%s)%s)",
+                    type, d->a_batch, type, d->a_panel, row, type, d->a_line);
   /* Terms of floats that are added up before they are added to the rest, so that long sums keep their digits. */
   enum { STRETCH = 256 };
   bool cut = halo_type_is_float(t->v.accumulator) && (d->shared || t->v.k > STRETCH);
   halo_template_define_int(k, "H_STRETCH", cut ? STRETCH / b->group : 0);
-  if (cut) halo_parts_hole(&t->parts, k, "H_STEPS", "%s", d->steps);
-  halo_parts_hole(&t->parts, k, "H_LOOPS", "for (%s k = %s; k < %s; ++k)", type,
-                  cut ? "k_begin" : "0", cut ? "k_end" : d->steps);
-  halo_parts_hole(&t->parts, k, "H_KA", "k * (%s)%s", type, d->a_step);
-  halo_parts_hole(&t->parts, k, "H_KB", "k * (%s)%s", type, d->b_step);
-  halo_parts_hole(&t->parts, k, "H_BBATCH", "%s", d->b_batch);
-  halo_parts_hole(&t->parts, k, "H_BPANEL", "%s", d->b_panel);
+  if (cut) halo_helpers_hole(&t->helpers, k, "H_STEPS", "%s", d->steps);
+  halo_helpers_hole(&t->helpers, k, "H_LOOPS", "for (%s k = %s; k < %s; ++k)", type,
+                    cut ? "k_begin" : "0", cut ? "k_end" : d->steps);
+  halo_helpers_hole(&t->helpers, k, "H_KA", "k * (%s)%s", type, d->a_step);
+  halo_helpers_hole(&t->helpers, k, "H_KB", "k * (%s)%s", type, d->b_step);
+  halo_helpers_hole(&t->helpers, k, "H_BBATCH", "%s", d->b_batch);
+  halo_helpers_hole(&t->helpers, k, "H_BPANEL", "%s", d->b_panel);
 }
 
 /* The product's kernel. Of products that nothing is fused with it is the same for all sizes: sizes are arguments. */
@@ -399,9 +400,9 @@ static halo_status dot_panels_kernel(halo_lowering *l, const halo_dot_desc *v, c
                              .shared = whole,
                              .stretch = columns.all ? 0 : columns.count,
                              .first = columns.first};
-  halo_panels_begin(&t.parts, b, &sizes);
+  halo_panels_begin(&t.helpers, b, &sizes);
   dot_distances distances = dot_panels_distances(&t, b, places, whole);
-  bool split = !whole && halo_parts_can_split(l, v->dot->shape);
+  bool split = !whole && halo_helpers_can_split(l, v->dot->shape);
   if (whole) {
     dot_store_plain(&t, sizes.rows_text, sizes.columns_text);
   } else if (split) {
@@ -413,20 +414,20 @@ static halo_status dot_panels_kernel(halo_lowering *l, const halo_dot_desc *v, c
   const char *pb = dot_place_arg(&t, &v->rhs, places.b);
   halo_template k;
   halo_panels_template(
-      &t.parts, &k, b, v->accumulator, &sizes,
+      &t.helpers, &k, b, v->accumulator, &sizes,
       halo_arena_printf(l->arena, "  __global const %s *PA = %s, *PB = %s;", t.type, pa, pb));
   dot_panels_places(&t, &k, b, &distances);
-  halo_panels_result(&t.parts, &k, split);
+  halo_panels_result(&t.helpers, &k, split);
   halo_template_define_int(&k, "H_VECTORS", whole);
   if (whole) {
-    halo_parts_hole(&t.parts, &k, "H_OUTV(b, x, y, v)",
-                    "vstore%d(v, 0, %s + ((b) * %s + (x)) * %s + (y))", b->w, dot_plain_arg(&t),
-                    sizes.rows_text, sizes.columns_text);
+    halo_helpers_hole(&t.helpers, &k, "H_OUTV(b, x, y, v)",
+                      "vstore%d(v, 0, %s + ((b) * %s + (x)) * %s + (y))", b->w, dot_plain_arg(&t),
+                      sizes.rows_text, sizes.columns_text);
   }
-  halo_parts_finish(&t.parts, &k);
-  halo_panels_launch(&t.parts, "dot:panels", b, &sizes);
+  halo_helpers_finish(&t.helpers, &k);
+  halo_panels_launch(&t.helpers, "dot:panels", b, &sizes);
   l->launches.data[l->launches.count - 1].own_unit = true;
-  HALO_TRY(halo_parts_end(&t.parts));
+  HALO_TRY(halo_helpers_end(&t.helpers));
   HALO_TRY(dot_finish(&t));
   l->launches.data[l->launches.count - 1].own_unit = true;
   return HALO_OK;
@@ -489,11 +490,11 @@ static double dot_tile_cost(const halo_lowering *l) {
 
 /* "inline int name_at(..., b, x, y)": where a result lies in its memory. */
 static void dot_emit_at(dot_text *t) {
-  halo_emitter *e = &t->parts.e;
-  halo_parts_open(&t->parts);
+  halo_emitter *e = &t->helpers.e;
+  halo_helpers_open(&t->helpers);
   const halo_integer *at = halo_index_position(e, dot_result_index(t), t->v.dot->shape);
   halo_emit_line(e, "return %s;", halo_emit_integer(e, at));
-  halo_parts_close(&t->parts, t->parts.itype, "_at", "b, x, y", NULL);
+  halo_helpers_close(&t->helpers, t->helpers.itype, "_at", "b, x, y", NULL);
 }
 
 static halo_status dot_tile_lower(halo_lowering *l) {
@@ -509,7 +510,7 @@ static halo_status dot_tile_lower(halo_lowering *l) {
   const char *partial = NULL;
   if (parts > 1) {
     dot_emit_at(&t);
-    partial = halo_panels_tile_scratch(&t.parts, v.accumulator, parts * elements);
+    partial = halo_panels_tile_scratch(&t.helpers, v.accumulator, parts * elements);
   } else if (v.made_real && dot_is_plain_rows(&t)) {
     dot_store_plain(&t, halo_arena_printf(l->arena, "%lld", (long long)v.m),
                     halo_arena_printf(l->arena, "%lld", (long long)v.n));
@@ -517,19 +518,19 @@ static halo_status dot_tile_lower(halo_lowering *l) {
     dot_store(&t);
   }
   halo_template k;
-  halo_parts_template(&t.parts, &k, halo_cl_gemm_tile, "");
+  halo_helpers_template(&t.helpers, &k, halo_cl_gemm_tile, "");
   halo_panels_tile_holes(&k, parts, chunk);
-  halo_parts_hole(&t.parts, &k, "H_T", "%s", t.type);
+  halo_helpers_hole(&t.helpers, &k, "H_T", "%s", t.type);
   halo_template_define_int(&k, "H_BATCH", v.batch);
-  halo_parts_call(&t.parts, &k, "H_A", "_a", "b, row, k");
+  halo_helpers_call(&t.helpers, &k, "H_A", "_a", "b, row, k");
   /* the helper takes the line before the place in it */
-  halo_parts_hole(&t.parts, &k, "H_B(b, k, column)", "%s_b(%s, b, column, k)", name,
-                  t.parts.texts.arguments);
-  halo_parts_hole(&t.parts, &k, "H_FMA(a, b, c)", "((a) * (b) + (c))");
+  halo_helpers_hole(&t.helpers, &k, "H_B(b, k, column)", "%s_b(%s, b, column, k)", name,
+                    t.helpers.texts.arguments);
+  halo_helpers_hole(&t.helpers, &k, "H_FMA(a, b, c)", "((a) * (b) + (c))");
   if (parts > 1) {
-    halo_panels_tile_store(&t.parts, &k, partial, elements, false);
+    halo_panels_tile_store(&t.helpers, &k, partial, elements, false);
   } else {
-    halo_parts_call(&t.parts, &k, "H_OUT", "_out", "b, row, column, v");
+    halo_helpers_call(&t.helpers, &k, "H_OUT", "_out", "b, row, column, v");
   }
   halo_template_define_int(&k, "H_M", v.m);
   halo_template_define_int(&k, "H_N", v.n);
@@ -537,13 +538,13 @@ static halo_status dot_tile_lower(halo_lowering *l) {
   halo_template_define_int(&k, "H_AKFAST", v.lhs.contract.stride == 1);
   halo_template_define_int(&k, "H_BKFAST", v.rhs.contract.stride == 1);
   halo_kernel_group(l, 16, 16);
-  halo_parts_finish(&t.parts, &k);
-  halo_launch *launch = halo_parts_launch(&t.parts, "dot:tile");
+  halo_helpers_finish(&t.helpers, &k);
+  halo_launch *launch = halo_helpers_launch(&t.helpers, "dot:tile");
   launch->grid.dims = 3;
   launch->grid.global[0] = (size_t)((v.n + 63) / 64 * 16);
   launch->grid.global[1] = (size_t)((v.m + 63) / 64 * 16);
   launch->grid.global[2] = (size_t)(v.batch * parts);
-  HALO_TRY(halo_parts_end(&t.parts));
+  HALO_TRY(halo_helpers_end(&t.helpers));
   if (parts > 1) {
     return halo_panels_finish(l, v.dot, v.accumulator, scratch, parts, "dot:finish");
   }

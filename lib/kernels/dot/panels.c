@@ -25,9 +25,9 @@ halo_panels halo_panels_choose(const halo_caps *caps, halo_type accumulator, int
   return b;
 }
 
-const char *halo_panels_number(halo_parts *parts, bool shared, int64_t number) {
-  if (shared) return halo_emit_number_arg(&parts->e, number);
-  return halo_arena_printf(parts->l->arena, "%lld", (long long)number);
+const char *halo_panels_number(halo_helpers *helpers, bool shared, int64_t number) {
+  if (shared) return halo_emit_number_arg(&helpers->e, number);
+  return halo_arena_printf(helpers->l->arena, "%lld", (long long)number);
 }
 
 int64_t halo_panels_steps(int group, int64_t k) { return (k + group - 1) / group; }
@@ -51,95 +51,96 @@ int64_t halo_panels_stretch(const halo_caps *caps, const halo_panels *b, int64_t
 }
 
 /* H_IN: an element, or several that are parts of one. */
-static void panels_pack_in(halo_parts *parts, halo_template *k, const halo_panels_pack *p,
+static void panels_pack_in(halo_helpers *helpers, halo_template *k, const halo_panels_pack *p,
                            const char *line, const char *terms) {
-  halo_arena *arena = parts->l->arena;
+  halo_arena *arena = helpers->l->arena;
   if (p->group == 1) {
-    halo_parts_hole(parts, k, "H_IN(b, line, k)", "%s_in(%s, b, %s, k)", parts->name,
-                    parts->texts.arguments, line);
+    halo_helpers_hole(helpers, k, "H_IN(b, line, k)", "%s_in(%s, b, %s, k)", helpers->name,
+                      helpers->texts.arguments, line);
     return;
   }
   const char *pair = halo_type_is_float(p->type) ? "h_pair_bf16(" : "h_pair(";
   const char *text = p->group == 2 ? pair : "h_four(";
   for (int i = 0; i < p->group; i++) {
-    const char *call = halo_arena_printf(arena, "%s_in(%s, b, %s, %d * (k) + %d)", parts->name,
-                                         parts->texts.arguments, line, p->group, i);
+    const char *call = halo_arena_printf(arena, "%s_in(%s, b, %s, %d * (k) + %d)", helpers->name,
+                                         helpers->texts.arguments, line, p->group, i);
     if (p->shared ? i > 0 : (p->k - 1) % p->group < i) {
       call = halo_arena_printf(arena, "(%d * (k) + %d < %s ? %s : 0)", p->group, i, terms, call);
     }
     text = halo_arena_printf(arena, "%s%s%s", text, i ? ", " : "", call);
   }
-  halo_parts_hole(parts, k, "H_IN(b, line, k)", "(%s)%s)", text,
-                  p->biased ? " ^ (int)0x80808080" : "");
+  halo_helpers_hole(helpers, k, "H_IN(b, line, k)", "(%s)%s)", text,
+                    p->biased ? " ^ (int)0x80808080" : "");
 }
 
 /* Whether 16 x 16 words are turned over in registers on the way into panels. The text for an element is there sixteen
  * times then: for much that is packed as it lies, or of which little is computed on the way. */
-static bool panels_pack_transposes(const halo_parts *parts, const halo_panels_pack *p) {
+static bool panels_pack_transposes(const halo_helpers *helpers, const halo_panels_pack *p) {
   enum { SIDE = 16, LEAST = 4096, SHORT_INSTRS = 8 };
-  bool cheap = p->shared || parts->l->computation->instrs.count <= SHORT_INSTRS;
+  bool cheap = p->shared || helpers->l->computation->instrs.count <= SHORT_INSTRS;
   return cheap && p->batch * p->lines * p->k >= LEAST && p->k_fast && p->panel % SIDE == 0 &&
          halo_panels_steps(p->group, p->k) >= SIDE && halo_type_size(p->type) == 4 &&
-         parts->l->caps->vector_width_float >= SIDE;
+         helpers->l->caps->vector_width_float >= SIDE;
 }
 
 /* Products are of vectors of `width`; 0: there are none. */
-static void panels_add_section(halo_parts *parts, int group, halo_type type, int width) {
+static void panels_add_section(halo_helpers *helpers, int group, halo_type type, int width) {
   bool floats = halo_type_is_float(type);
-  if (group == 2) halo_sections_add(&parts->e.sections, floats ? "pairs_bf16" : "pairs");
+  if (group == 2) halo_sections_add(&helpers->e.sections, floats ? "pairs_bf16" : "pairs");
   if (group == 2 && !floats && width) {
-    const char *lanes = halo_arena_printf(parts->l->arena, "%d", width);
-    halo_sections_add_for(&parts->e.sections, "pairs", lanes);
+    const char *lanes = halo_arena_printf(helpers->l->arena, "%d", width);
+    halo_sections_add_for(&helpers->e.sections, "pairs", lanes);
   }
-  if (group == 4) halo_sections_add(&parts->e.sections, "fours");
+  if (group == 4) halo_sections_add(&helpers->e.sections, "fours");
 }
 
-halo_status halo_panels_pack_lower(halo_parts *parts, const halo_panels_pack *p, int32_t scratch,
-                                   const char *label) {
-  const char *out = halo_emit_arg(&parts->e, HALO_ROLE_SCRATCH, scratch, p->type, NULL);
+halo_status halo_panels_pack_lower(halo_helpers *helpers, const halo_panels_pack *p,
+                                   int32_t scratch, const char *label) {
+  const char *out = halo_emit_arg(&helpers->e, HALO_ROLE_SCRATCH, scratch, p->type, NULL);
   int64_t steps = halo_panels_steps(p->group, p->k);
   int block = p->panel == 1 ? 1024 : 16;
-  bool turns = panels_pack_transposes(parts, p);
-  if (turns) halo_sections_add(&parts->e.sections, "turned");
-  panels_add_section(parts, p->group, p->type, 0);
-  halo_sections_add(&parts->e.sections, "rolled");
-  const char *lines = halo_panels_number(parts, p->shared || p->in_stretches, p->lines);
+  bool turns = panels_pack_transposes(helpers, p);
+  if (turns) halo_sections_add(&helpers->e.sections, "turned");
+  panels_add_section(helpers, p->group, p->type, 0);
+  halo_sections_add(&helpers->e.sections, "rolled");
+  const char *lines = halo_panels_number(helpers, p->shared || p->in_stretches, p->lines);
   const char *line = "line";
   if (p->in_stretches) {
-    line = halo_arena_printf(parts->l->arena, "(line) + %s",
-                             halo_panels_number(parts, true, p->first));
+    line = halo_arena_printf(helpers->l->arena, "(line) + %s",
+                             halo_panels_number(helpers, true, p->first));
   }
-  const char *length = halo_panels_number(parts, p->shared, steps);
-  const char *terms = p->group == 1 ? NULL : halo_panels_number(parts, p->shared, p->k);
-  const char *batch = halo_panels_number(parts, p->shared, p->batch);
+  const char *length = halo_panels_number(helpers, p->shared, steps);
+  const char *terms = p->group == 1 ? NULL : halo_panels_number(helpers, p->shared, p->k);
+  const char *batch = halo_panels_number(helpers, p->shared, p->batch);
   halo_template k;
-  halo_parts_template(parts, &k, halo_cl_gemm_pack, "");
-  halo_parts_hole(parts, &k, "H_T", "%s", halo_ctype_compute(p->type));
-  panels_pack_in(parts, &k, p, line, terms);
-  halo_parts_hole(parts, &k, "H_OUT(p, v)", "%s[p] = (v)", out);
+  halo_helpers_template(helpers, &k, halo_cl_gemm_pack, "");
+  halo_helpers_hole(helpers, &k, "H_T", "%s", halo_ctype_compute(p->type));
+  panels_pack_in(helpers, &k, p, line, terms);
+  halo_helpers_hole(helpers, &k, "H_OUT(p, v)", "%s[p] = (v)", out);
   if (turns)
-    halo_parts_hole(parts, &k, "H_OUTV(p, v)", "vstore16(v, 0, (__global uint *)(%s + (p)))", out);
-  halo_parts_hole(parts, &k, "H_LINES", "%s", lines);
-  halo_parts_hole(parts, &k, "H_K", "%s", length);
-  halo_parts_hole(parts, &k, "H_BATCH", "%s", batch);
+    halo_helpers_hole(helpers, &k, "H_OUTV(p, v)", "vstore16(v, 0, (__global uint *)(%s + (p)))",
+                      out);
+  halo_helpers_hole(helpers, &k, "H_LINES", "%s", lines);
+  halo_helpers_hole(helpers, &k, "H_K", "%s", length);
+  halo_helpers_hole(helpers, &k, "H_BATCH", "%s", batch);
   halo_template_define_int(&k, "H_P", p->panel);
   halo_template_define_int(&k, "H_KBLOCK", block);
   halo_template_define_int(&k, "H_KFAST", turns ? 2 : p->k_fast);
-  halo_parts_finish(parts, &k);
-  halo_launch *launch = halo_parts_launch(parts, label);
+  halo_helpers_finish(helpers, &k);
+  halo_launch *launch = halo_helpers_launch(helpers, label);
   int64_t items = (steps + block - 1) / block * ((p->lines + p->panel - 1) / p->panel) * p->batch;
   launch->grid.local[0] =
       8; /* always: some runtimes compile a kernel anew for each size of group */
   launch->grid.global[0] = (size_t)halo_panels_round_up(items, (int64_t)launch->grid.local[0]);
-  return halo_parts_end(parts);
+  return halo_helpers_end(helpers);
 }
 
-void halo_panels_vector_holes(halo_parts *parts, halo_template *k, const halo_panels *b,
+void halo_panels_vector_holes(halo_helpers *helpers, halo_template *k, const halo_panels *b,
                               halo_type type) {
   const char *name = halo_ctype_compute(type);
-  halo_parts_hole(parts, k, "H_T", "%s", name);
-  halo_parts_hole(parts, k, "H_V", "%s%d", name, b->w);
-  halo_parts_hole(parts, k, "H_LOADV(p)", "vload%d(0, p)", b->w);
+  halo_helpers_hole(helpers, k, "H_T", "%s", name);
+  halo_helpers_hole(helpers, k, "H_V", "%s%d", name, b->w);
+  halo_helpers_hole(helpers, k, "H_LOADV(p)", "vload%d(0, p)", b->w);
   halo_template_define_int(k, "H_W", b->w);
 }
 
@@ -163,73 +164,73 @@ static int64_t panels_items_each(const halo_panels *b, const halo_panels_sizes *
   return turns;
 }
 
-void halo_panels_begin(halo_parts *parts, const halo_panels *b, halo_panels_sizes *sizes) {
-  sizes->rows_text = halo_panels_number(parts, sizes->shared, sizes->rows);
-  sizes->columns_text = halo_panels_number(parts, sizes->shared, sizes->columns);
-  sizes->batch_text = halo_panels_number(parts, sizes->shared, sizes->batch);
+void halo_panels_begin(halo_helpers *helpers, const halo_panels *b, halo_panels_sizes *sizes) {
+  sizes->rows_text = halo_panels_number(helpers, sizes->shared, sizes->rows);
+  sizes->columns_text = halo_panels_number(helpers, sizes->shared, sizes->columns);
+  sizes->batch_text = halo_panels_number(helpers, sizes->shared, sizes->batch);
   bool stretches = sizes->stretch > 0;
   sizes->items_each_text =
-      halo_panels_number(parts, sizes->shared || stretches, panels_items_each(b, sizes));
+      halo_panels_number(helpers, sizes->shared || stretches, panels_items_each(b, sizes));
   sizes->panels_text = "((H_N + H_NR - 1) / H_NR)";
   sizes->first_text = "0";
   if (!stretches) return;
-  sizes->panels_text = halo_panels_number(parts, true, panels_count(b, sizes));
-  sizes->first_text = halo_panels_number(parts, true, sizes->first);
+  sizes->panels_text = halo_panels_number(helpers, true, panels_count(b, sizes));
+  sizes->first_text = halo_panels_number(helpers, true, sizes->first);
 }
 
-void halo_panels_template(halo_parts *parts, halo_template *k, const halo_panels *b, halo_type type,
-                          const halo_panels_sizes *sizes, const char *pointers) {
-  halo_parts_template(parts, k, halo_cl_gemm_panels, "");
-  halo_parts_block_holes(parts, k);
-  halo_parts_hole(parts, k, "H_BLOCK_POINTERS", "%s", pointers);
-  halo_panels_vector_holes(parts, k, b, type);
-  halo_parts_hole(parts, k, "H_STOREV(v, p)", "vstore%d(v, 0, p)", b->w);
-  panels_add_section(parts, b->group, type, b->w);
+void halo_panels_template(halo_helpers *helpers, halo_template *k, const halo_panels *b,
+                          halo_type type, const halo_panels_sizes *sizes, const char *pointers) {
+  halo_helpers_template(helpers, k, halo_cl_gemm_panels, "");
+  halo_helpers_block_holes(helpers, k);
+  halo_helpers_hole(helpers, k, "H_BLOCK_POINTERS", "%s", pointers);
+  halo_panels_vector_holes(helpers, k, b, type);
+  halo_helpers_hole(helpers, k, "H_STOREV(v, p)", "vstore%d(v, 0, p)", b->w);
+  panels_add_section(helpers, b->group, type, b->w);
   bool floats = halo_type_is_float(type), targets = b->group == 4 || (b->group == 2 && floats);
   if (b->group == 1) {
-    halo_parts_hole(parts, k, "H_MAD(x, y, c)", "((x) * (y) + (c))");
+    halo_helpers_hole(helpers, k, "H_MAD(x, y, c)", "((x) * (y) + (c))");
   } else if (floats) {
-    halo_parts_hole(parts, k, "H_MAD(x, y, c)", "H_PAIRS_BF16_%d(x, y, c)", b->w);
+    halo_helpers_hole(helpers, k, "H_MAD(x, y, c)", "H_PAIRS_BF16_%d(x, y, c)", b->w);
   } else {
-    halo_parts_hole(parts, k, "H_MAD(x, y, c)",
-                    "as_%s%d(%s%d(as_int%d(%s), as_int%d(%s), as_int%d(c)))",
-                    halo_ctype_compute(type), b->w, b->group == 2 ? "h_pairs_" : "H_FOURS_", b->w,
-                    b->w, b->swapped ? "y" : "x", b->w, b->swapped ? "x" : "y", b->w);
+    halo_helpers_hole(helpers, k, "H_MAD(x, y, c)",
+                      "as_%s%d(%s%d(as_int%d(%s), as_int%d(%s), as_int%d(c)))",
+                      halo_ctype_compute(type), b->w, b->group == 2 ? "h_pairs_" : "H_FOURS_", b->w,
+                      b->w, b->swapped ? "y" : "x", b->w, b->swapped ? "x" : "y", b->w);
   }
-  halo_parts_hole(parts, k, "H_TARGET", "%s",
-                  !targets ? ""
-                  : floats ? "H_PAIRS_BF16_TARGET"
-                           : "H_FOURS_TARGET");
+  halo_helpers_hole(helpers, k, "H_TARGET", "%s",
+                    !targets ? ""
+                    : floats ? "H_PAIRS_BF16_TARGET"
+                             : "H_FOURS_TARGET");
   halo_template_define_int(k, "H_BIASED", b->biased);
   halo_template_define_int(k, "H_NV", b->nv);
   halo_template_define_int(k, "H_MR", b->mr);
-  halo_parts_hole(parts, k, "H_M", "%s", sizes->rows_text);
-  halo_parts_hole(parts, k, "H_N", "%s", sizes->columns_text);
-  halo_parts_hole(parts, k, "H_MPANELS", "((H_M + H_MR - 1) / H_MR)");
-  halo_parts_hole(parts, k, "H_NPANELS", "%s", sizes->panels_text);
-  halo_parts_hole(parts, k, "H_FIRST", "%s", sizes->first_text);
-  halo_parts_hole(parts, k, "H_BATCH", "%s", sizes->batch_text);
-  halo_parts_hole(parts, k, "H_TURNS", "%s", sizes->items_each_text);
+  halo_helpers_hole(helpers, k, "H_M", "%s", sizes->rows_text);
+  halo_helpers_hole(helpers, k, "H_N", "%s", sizes->columns_text);
+  halo_helpers_hole(helpers, k, "H_MPANELS", "((H_M + H_MR - 1) / H_MR)");
+  halo_helpers_hole(helpers, k, "H_NPANELS", "%s", sizes->panels_text);
+  halo_helpers_hole(helpers, k, "H_FIRST", "%s", sizes->first_text);
+  halo_helpers_hole(helpers, k, "H_BATCH", "%s", sizes->batch_text);
+  halo_helpers_hole(helpers, k, "H_TURNS", "%s", sizes->items_each_text);
   halo_template_define_int(k, "H_PARTS", sizes->cuts);
   bool whole = sizes->rows % b->mr == 0 && sizes->columns % b->nr == 0;
   halo_template_define_int(k, "H_RIM", sizes->shared || !whole);
 }
 
-void halo_panels_result(halo_parts *parts, halo_template *k, bool split) {
+void halo_panels_result(halo_helpers *helpers, halo_template *k, bool split) {
   halo_template_define_int(k, "H_SPLIT", split);
   if (!split) {
-    halo_parts_call(parts, k, "H_OUT", "_out", "b, x, y, v");
+    halo_helpers_call(helpers, k, "H_OUT", "_out", "b, x, y, v");
     return;
   }
-  const halo_shape *root = halo_lowering_root(parts->l)->shape;
-  halo_parts_hole(parts, k, "H_R", "%s", halo_ctype_compute(root->type));
-  halo_parts_call(parts, k, "H_VALUE", "_value", "b, x, y, v");
-  halo_parts_call(parts, k, "H_PUT", "_put", "b, x, y, v");
+  const halo_shape *root = halo_lowering_root(helpers->l)->shape;
+  halo_helpers_hole(helpers, k, "H_R", "%s", halo_ctype_compute(root->type));
+  halo_helpers_call(helpers, k, "H_VALUE", "_value", "b, x, y, v");
+  halo_helpers_call(helpers, k, "H_PUT", "_put", "b, x, y, v");
 }
 
-void halo_panels_launch(halo_parts *parts, const char *label, const halo_panels *b,
+void halo_panels_launch(halo_helpers *helpers, const char *label, const halo_panels *b,
                         const halo_panels_sizes *sizes) {
-  halo_launch *launch = halo_parts_launch(parts, label);
+  halo_launch *launch = halo_helpers_launch(helpers, label);
   int64_t turns = panels_items_each(b, sizes);
   launch->grid.local[0] = 1;
   launch->grid.global[0] = (size_t)((panels_items(b, sizes) + turns - 1) / turns);
@@ -265,12 +266,12 @@ void halo_panels_tile_holes(halo_template *k, int64_t count, int64_t chunk) {
   halo_template_define_int(k, "H_SHARE", chunk);
 }
 
-void halo_panels_tile_store(halo_parts *parts, halo_template *k, const char *scratch,
+void halo_panels_tile_store(halo_helpers *helpers, halo_template *k, const char *scratch,
                             int64_t elements, bool transposed) {
-  halo_parts_hole(parts, k, "H_OUT(b, row, column, v)",
-                  "%s[part * (%s)%lld + %s_at(%s, b, %s)] = (v)", scratch, parts->itype,
-                  (long long)elements, parts->name, parts->texts.arguments,
-                  transposed ? "column, row" : "row, column");
+  halo_helpers_hole(helpers, k, "H_OUT(b, row, column, v)",
+                    "%s[part * (%s)%lld + %s_at(%s, b, %s)] = (v)", scratch, helpers->itype,
+                    (long long)elements, helpers->name, helpers->texts.arguments,
+                    transposed ? "column, row" : "row, column");
 }
 
 /* Of more parts than PANELS_MANY the sums of every PANELS_STRETCH are made first, by work items of their own. */
@@ -280,10 +281,10 @@ static int64_t panels_stretches(int64_t cuts) {
   return cuts > PANELS_MANY ? (cuts + PANELS_STRETCH - 1) / PANELS_STRETCH : 1;
 }
 
-const char *halo_panels_tile_scratch(halo_parts *parts, halo_type type, int64_t count) {
-  int32_t number = parts->l->scratch.count;
-  halo_vec_push(&parts->l->scratch, (halo_scratch){count * (int64_t)halo_type_size(type)});
-  return halo_emit_arg(&parts->e, HALO_ROLE_SCRATCH, number, type, NULL);
+const char *halo_panels_tile_scratch(halo_helpers *helpers, halo_type type, int64_t count) {
+  int32_t number = helpers->l->scratch.count;
+  halo_vec_push(&helpers->l->scratch, (halo_scratch){count * (int64_t)halo_type_size(type)});
+  return halo_emit_arg(&helpers->e, HALO_ROLE_SCRATCH, number, type, NULL);
 }
 
 double halo_panels_finish_seconds(const halo_lowering *l, halo_type type, int64_t cuts,

@@ -4,7 +4,7 @@
 #ifndef HALO_KERNELS_DOT_PANELS_H
 #define HALO_KERNELS_DOT_PANELS_H
 
-#include "kernels/parts.h"
+#include "kernels/helpers.h"
 
 /* The block of the result that a work item keeps in registers: mr rows of nv vectors of w elements, nr
  * columns. */
@@ -37,8 +37,8 @@ typedef struct halo_panels_pack {
 } halo_panels_pack;
 
 /* A number in a kernel's text: itself, or, where kernels of several products are to share a text, an argument. Before
- * halo_parts_template. */
-const char *halo_panels_number(halo_parts *parts, bool shared, int64_t number);
+ * halo_helpers_template. */
+const char *halo_panels_number(halo_helpers *helpers, bool shared, int64_t number);
 
 /* How many columns of B are packed at a time, so that a large B does not need memory for all of it once more. `bytes`: of a
  * packed column. */
@@ -47,13 +47,13 @@ int64_t halo_panels_stretch(const halo_caps *caps, const halo_panels *b, int64_t
 
 /* Elements that it takes. */
 int64_t halo_panels_pack_size(const halo_panels_pack *p);
-/* The kernel that packs into a scratch. `parts` has the helper "_in"(b, x, k) for an element, and is
+/* The kernel that packs into a scratch. `helpers` has the helper "_in"(b, x, k) for an element, and is
  * ended. */
-halo_status halo_panels_pack_lower(halo_parts *parts, const halo_panels_pack *p, int32_t scratch,
-                                   const char *label);
+halo_status halo_panels_pack_lower(halo_helpers *helpers, const halo_panels_pack *p,
+                                   int32_t scratch, const char *label);
 
 /* H_T, H_V, H_LOADV, H_W: the vectors. */
-void halo_panels_vector_holes(halo_parts *parts, halo_template *k, const halo_panels *b,
+void halo_panels_vector_holes(halo_helpers *helpers, halo_template *k, const halo_panels *b,
                               halo_type type);
 /* A product: rows, columns, how many of them, each cut into how many parts, and how many products are summed up. */
 typedef struct halo_panels_sizes {
@@ -66,15 +66,15 @@ typedef struct halo_panels_sizes {
 } halo_panels_sizes;
 
 /* The texts of the sizes; before halo_panels_template. */
-void halo_panels_begin(halo_parts *parts, const halo_panels *b, halo_panels_sizes *sizes);
+void halo_panels_begin(halo_helpers *helpers, const halo_panels *b, halo_panels_sizes *sizes);
 /* Begins an instance of the product's kernel: blocks, types, sizes and numbers of panels. Left to the
  * caller: H_ROW, H_LOOPS, H_KA, H_KB, H_BBATCH, H_BPANEL, results, H_VECTORS and, where it is 1, H_OUTV. */
-void halo_panels_template(halo_parts *parts, halo_template *k, const halo_panels *b, halo_type type,
-                          const halo_panels_sizes *sizes, const char *pointers);
+void halo_panels_template(halo_helpers *helpers, halo_template *k, const halo_panels *b,
+                          halo_type type, const halo_panels_sizes *sizes, const char *pointers);
 /* H_SPLIT, and, from the helpers "_value" and "_put", or "_out", what belongs to it. */
-void halo_panels_result(halo_parts *parts, halo_template *k, bool split);
+void halo_panels_result(halo_helpers *helpers, halo_template *k, bool split);
 /* The launch. */
-void halo_panels_launch(halo_parts *parts, const char *label, const halo_panels *b,
+void halo_panels_launch(halo_helpers *helpers, const char *label, const halo_panels *b,
                         const halo_panels_sizes *sizes);
 
 /* Into how many parts the terms of a product are divided of which tiles of results make so few work groups that they fill no
@@ -83,10 +83,10 @@ int64_t halo_panels_tile_parts(const halo_lowering *l, int64_t tiles, int64_t te
                                int64_t *out_chunk);
 /* The holes for that, and for results that go to `scratch` by the helper "_at": `turned`: of columns and rows. */
 void halo_panels_tile_holes(halo_template *k, int64_t count, int64_t chunk);
-void halo_panels_tile_store(halo_parts *parts, halo_template *k, const char *scratch,
+void halo_panels_tile_store(halo_helpers *helpers, halo_template *k, const char *scratch,
                             int64_t elements, bool transposed);
 /* The scratch for parts of `count` elements together, the fusion's next one, and its argument of the kernel. */
-const char *halo_panels_tile_scratch(halo_parts *parts, halo_type type, int64_t count);
+const char *halo_panels_tile_scratch(halo_helpers *helpers, halo_type type, int64_t count);
 /* Seconds of adding them up. */
 double halo_panels_finish_seconds(const halo_lowering *l, halo_type type, int64_t cuts,
                                   double elements);

@@ -11,7 +11,7 @@
 #ifndef HALO_KERNELS_FFT_FFT_H
 #define HALO_KERNELS_FFT_FFT_H
 
-#include "kernels/parts.h"
+#include "kernels/helpers.h"
 
 enum { FFT_ARRAY = -1, FFT_STAGES = 32 }; /* FFT_ARRAY: the operand or the result; else a scratch */
 

@@ -7,7 +7,7 @@
 typedef struct pass_writer {
   halo_lowering *l;
   const fft_pass *pass;
-  halo_parts parts;
+  halo_helpers helpers;
   halo_emitter *e;
   halo_integers *pool;
   emit_frame *frame;
@@ -225,7 +225,7 @@ static void pass_store_target(pass_writer *w, const halo_integer *outer, const h
   const char *value = halo_type_is_complex(shape->type) ? "y" : "z";
   if (!halo_type_is_complex(shape->type)) halo_emit_line(e, "const %s z = y.x;", w->part);
   halo_frame_bind(e, w->frame, w->l->hero, 0, halo_value_name(shape->type, value));
-  halo_parts_store(&w->parts, w->frame, shape, index);
+  halo_helpers_store(&w->helpers, w->frame, shape, index);
 }
 
 /* Frequency i behind digits: the place on the axis of what the last pass makes. */
@@ -397,8 +397,8 @@ halo_status fft_pass_lower(halo_lowering *l, const fft_pass *pass) {
   w.part = halo_ctype_compute(pass->part);
   w.pair = halo_ctype_compute(pass_complex(pass));
   const char *name = halo_kernel_name(l, "fft");
-  halo_parts_begin(&w.parts, l, name, elements > INT32_MAX / 2);
-  w.e = &w.parts.e;
+  halo_helpers_begin(&w.helpers, l, name, elements > INT32_MAX / 2);
+  w.e = &w.helpers.e;
   w.pool = &w.e->integers;
   w.frame = halo_frame_kernel(w.e, l->computation);
   pass_write(&w);
@@ -412,5 +412,5 @@ halo_status fft_pass_lower(halo_lowering *l, const fft_pass *pass) {
     launch->grid.local[0] = (size_t)pass->items;
     launch->grid.global[0] = (size_t)(groups * pass->items);
   }
-  return halo_parts_end(&w.parts);
+  return halo_helpers_end(&w.helpers);
 }

@@ -9,30 +9,30 @@
 extern const char halo_cl_cholesky[], halo_cl_cholesky_panels[];
 
 /* Writes the kernel's functions that read and write an element. */
-static void cholesky_emit_elements(halo_parts *p, const halo_instr *cholesky, halo_type type) {
+static void cholesky_emit_elements(halo_helpers *p, const halo_instr *cholesky, halo_type type) {
   const halo_shape *shape = cholesky->shape;
   int64_t n = shape->dims[shape->rank - 1], batch = halo_linalg_batch(shape);
   for (int store = 0; store < 2; store++) {
     halo_emitter *e = &p->e;
-    emit_frame *frame = halo_parts_open(p);
+    emit_frame *frame = halo_helpers_open(p);
     const halo_integer *b = halo_emit_counter(e, "b", batch);
     const halo_integer *x = halo_emit_counter(e, "x", n), *y = halo_emit_counter(e, "y", n);
     if (store) {
       halo_linalg_store(e, shape, type, b, x, y);
-      halo_parts_close(p, "void", "_out", "b, x, y", halo_ctype_compute(type));
+      halo_helpers_close(p, "void", "_out", "b, x, y", halo_ctype_compute(type));
     } else {
       halo_value value = halo_linalg_element(e, frame, cholesky->operands[0], b, x, y);
       halo_emit_line(e, "return %s;", value.text);
-      halo_parts_close(p, halo_ctype_compute(type), "_in", "b, x, y", NULL);
+      halo_helpers_close(p, halo_ctype_compute(type), "_in", "b, x, y", NULL);
     }
   }
 }
 
 /* The holes that both templates have. */
-static void cholesky_holes(halo_parts *p, halo_template *k, const halo_instr *cholesky,
+static void cholesky_holes(halo_helpers *p, halo_template *k, const halo_instr *cholesky,
                            halo_type type) {
-  halo_parts_call(p, k, "H_IN", "_in", "b, x, y");
-  halo_parts_call(p, k, "H_OUT", "_out", "b, x, y, v");
+  halo_helpers_call(p, k, "H_IN", "_in", "b, x, y");
+  halo_helpers_call(p, k, "H_OUT", "_out", "b, x, y, v");
   halo_linalg_holes(p, k, type);
   halo_template_define_int(k, "H_N", cholesky->shape->dims[cholesky->shape->rank - 1]);
   halo_template_define_int(k, "H_LOWER", halo_instr_bool(cholesky, HALO_ATTR_LOWER, false));
@@ -82,23 +82,23 @@ static halo_status cholesky_group_lower(halo_lowering *l) {
   halo_type type = halo_linalg_type(shape->type);
   int64_t n = shape->dims[shape->rank - 1], batch = halo_linalg_batch(shape);
   if (n == 0 || batch == 0) return HALO_OK;
-  halo_parts p;
+  halo_helpers p;
   halo_linalg_begin(&p, l, halo_kernel_name(l, "group"), type, false);
   cholesky_emit_elements(&p, cholesky, type);
   size_t group[2];
   cholesky_group(l->caps, n, group);
   halo_template k;
-  halo_parts_template(&p, &k, halo_cl_cholesky, "");
+  halo_helpers_template(&p, &k, halo_cl_cholesky, "");
   cholesky_holes(&p, &k, cholesky, type);
   halo_template_define_int(&k, "H_X", (long long)group[0]);
   halo_template_define_int(&k, "H_Y", (long long)group[1]);
   halo_kernel_group(l, group[0], group[1]);
-  halo_parts_finish(&p, &k);
-  halo_launch *launch = halo_parts_launch(&p, "cholesky:group");
+  halo_helpers_finish(&p, &k);
+  halo_launch *launch = halo_helpers_launch(&p, "cholesky:group");
   launch->grid.dims = 2;
   launch->grid.global[0] = group[0] * (size_t)batch;
   launch->grid.global[1] = group[1];
-  return halo_parts_end(&p);
+  return halo_helpers_end(&p);
 }
 
 /* ---- In panels ---- */
@@ -141,7 +141,7 @@ static halo_status cholesky_panels_lower(halo_lowering *l) {
   if (n == 0 || batch == 0) return HALO_OK;
   cholesky_cut cut = cholesky_choose(l->caps, n, type);
   int64_t elements = batch * cut.columns * cut.columns * (cut.panels * (cut.panels + 1) / 2);
-  halo_parts p;
+  halo_helpers p;
   halo_linalg_begin(&p, l, halo_kernel_name(l, "panels"), type, elements > 1 << 30);
   cholesky_emit_elements(&p, cholesky, type);
   const char *pointers = "";
@@ -154,8 +154,8 @@ static halo_status cholesky_panels_lower(halo_lowering *l) {
   const char *turns = "0";
   if (cut.panels > 1) turns = halo_emit_value_arg(&p.e, HALO_VALUE_NUMBER, HALO_S32, 0);
   halo_template k;
-  halo_parts_template(&p, &k, halo_cl_cholesky_panels, pointers);
-  halo_parts_hole(&p, &k, "H_TURN", "%s", turns);
+  halo_helpers_template(&p, &k, halo_cl_cholesky_panels, pointers);
+  halo_helpers_hole(&p, &k, "H_TURN", "%s", turns);
   cholesky_holes(&p, &k, cholesky, type);
   halo_linalg_vector_holes(&p, &k, type, cut.lanes);
   halo_template_define_int(&k, "H_PANELS", cut.panels);
@@ -163,17 +163,17 @@ static halo_status cholesky_panels_lower(halo_lowering *l) {
   halo_template_define_int(&k, "H_ROWS", cut.rows);
   halo_template_define_int(&k, "H_NV", cut.vectors);
   halo_kernel_group(l, 1, 1);
-  halo_parts_finish(&p, &k);
+  halo_helpers_finish(&p, &k);
   for (int64_t turn = 0; turn < cut.panels; turn++) {
     for (int32_t a = 0; a < p.e.args.count; a++) { /* the one argument that is no buffer */
       if (p.e.args.data[a].role == HALO_ROLE_VALUE) p.e.args.data[a].number = turn;
     }
-    halo_launch *launch = halo_parts_launch(&p, "cholesky:panels");
+    halo_launch *launch = halo_helpers_launch(&p, "cholesky:panels");
     launch->grid.dims = 2;
     launch->grid.global[0] = (size_t)(cut.panels - turn);
     launch->grid.global[1] = (size_t)batch;
   }
-  return halo_parts_end(&p);
+  return halo_helpers_end(&p);
 }
 
 static const halo_implementation cholesky_implementations[] = {

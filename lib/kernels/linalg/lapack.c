@@ -5,7 +5,7 @@
 
 #include "codegen/ctype.h"
 #include "kernels/families.h"
-#include "kernels/linalg/lapack_parts.h"
+#include "kernels/linalg/lapack_text.h"
 
 extern const char halo_cl_lapack_lu[], halo_cl_lapack_cholesky[], halo_cl_lapack_qr[],
     halo_cl_lapack_q[];
@@ -38,11 +38,11 @@ static void lapack_group(const halo_caps *caps, const halo_lapack_desc *v, size_
 static halo_status lapack_lower(halo_lowering *l, bool by_item) {
   halo_lapack_desc v = lapack_desc(l);
   if (v.batch == 0) return HALO_OK;
-  halo_parts p;
+  halo_helpers p;
   halo_linalg_begin(&p, l, halo_kernel_name(l, by_item ? "item" : "group"), v.type, false);
-  lapack_emit_parts(&p, &v);
+  lapack_emit_helpers(&p, &v);
   halo_template k;
-  halo_parts_template(&p, &k, lapack_template(v.routine), "");
+  halo_helpers_template(&p, &k, lapack_template(v.routine), "");
   lapack_holes(&p, &k, &v);
   halo_template_define_int(&k, "H_LOWER", v.lower);
   halo_template_define_int(&k, "H_ALONE", by_item);
@@ -56,8 +56,8 @@ static halo_status lapack_lower(halo_lowering *l, bool by_item) {
   halo_template_define_int(&k, "H_X", (long long)group[0]);
   halo_template_define_int(&k, "H_Y", (long long)group[1]);
   if (!by_item) halo_kernel_group(l, group[0], group[1]);
-  halo_parts_finish(&p, &k);
-  halo_launch *launch = halo_parts_launch(&p, by_item ? "lapack:item" : "lapack:group");
+  halo_helpers_finish(&p, &k);
+  halo_launch *launch = halo_helpers_launch(&p, by_item ? "lapack:item" : "lapack:group");
   if (by_item) {
     lapack_launch_items(l->caps, launch, v.batch);
   } else {
@@ -65,7 +65,7 @@ static halo_status lapack_lower(halo_lowering *l, bool by_item) {
     launch->grid.global[0] = group[0] * (size_t)v.batch;
     launch->grid.global[1] = group[1];
   }
-  return halo_parts_end(&p);
+  return halo_helpers_end(&p);
 }
 
 /* ---- A matrix a work item ---- */

@@ -2,7 +2,7 @@
 /* kernels/linalg/lapack_lines.c: factorisations by reflectors on CPUs, several of these at a time: a work item a matrix, in its
  * private memory where it is small. */
 #include "codegen/ctype.h"
-#include "kernels/linalg/lapack_parts.h"
+#include "kernels/linalg/lapack_text.h"
 
 extern const char halo_cl_lapack_lines[], halo_cl_lapack_apply[], halo_cl_lapack_inner[];
 
@@ -44,9 +44,9 @@ double lapack_lines_cost(const halo_lowering *l) {
   return lapack_items_cost(l, each, v.batch);
 }
 
-static void lines_holes(halo_parts *p, halo_template *k, const lines_cut *cut, halo_type type) {
+static void lines_holes(halo_helpers *p, halo_template *k, const lines_cut *cut, halo_type type) {
   halo_linalg_vector_holes(p, k, type, cut->lanes);
-  halo_parts_hole(p, k, "H_SPACE", "%s", cut->own ? "__private" : "__global");
+  halo_helpers_hole(p, k, "H_SPACE", "%s", cut->own ? "__private" : "__global");
   halo_template_define_int(k, "H_B", LINES_REFLECTORS);
   halo_template_define_int(k, "H_NV", cut->vectors);
   halo_template_define_int(k, "H_S", cut->stride);
@@ -54,11 +54,11 @@ static void lines_holes(halo_parts *p, halo_template *k, const lines_cut *cut, h
 }
 
 /* Puts a function into the text that all kernels which need one of this name share; gives the name. */
-static const char *lines_add_function(halo_parts *p, const char *text, const char *name,
+static const char *lines_add_function(halo_helpers *p, const char *text, const char *name,
                                       const lines_cut *cut, halo_type type) {
   halo_template k;
   halo_template_init(&k, text);
-  halo_parts_hole(p, &k, "H_NAME", "%s", name);
+  halo_helpers_hole(p, &k, "H_NAME", "%s", name);
   lines_holes(p, &k, cut, type);
   lapack_arithmetic(p, &k, type);
   halo_strbuf function = {0};
@@ -68,7 +68,7 @@ static const char *lines_add_function(halo_parts *p, const char *text, const cha
   return name;
 }
 
-static void lines_add_functions(halo_parts *p, halo_template *k, const lines_cut *cut,
+static void lines_add_functions(halo_helpers *p, halo_template *k, const lines_cut *cut,
                                 halo_type type) {
   halo_arena *arena = p->l->arena;
   const char *name = halo_type_name(type);
@@ -76,14 +76,15 @@ static void lines_add_functions(halo_parts *p, halo_template *k, const lines_cut
   const char *apply = halo_arena_printf(arena, HALO_SHARED_NAME "apply_%s_%lldx%lld_%dx%d%s", name,
                                         (long long)cut->room, (long long)cut->stride, cut->vectors,
                                         cut->lanes, cut->own ? "" : "_far");
-  halo_parts_hole(p, k, "H_INNER", "%s",
-                  lines_add_function(p, halo_cl_lapack_inner, inner, cut, type));
-  halo_parts_hole(p, k, "H_APPLY", "%s",
-                  lines_add_function(p, halo_cl_lapack_apply, apply, cut, type));
+  halo_helpers_hole(p, k, "H_INNER", "%s",
+                    lines_add_function(p, halo_cl_lapack_inner, inner, cut, type));
+  halo_helpers_hole(p, k, "H_APPLY", "%s",
+                    lines_add_function(p, halo_cl_lapack_apply, apply, cut, type));
 }
 
 /* Where the copy of a matrix lies. */
-static const char *lines_pointers(halo_parts *p, const lines_cut *cut, const halo_lapack_desc *v) {
+static const char *lines_pointers(halo_helpers *p, const lines_cut *cut,
+                                  const halo_lapack_desc *v) {
   halo_lowering *l = p->l;
   const char *type = halo_ctype_compute(v->type);
   int64_t size = v->rows * cut->stride;
@@ -102,21 +103,21 @@ halo_status lapack_lines_lower(halo_lowering *l) {
   halo_lapack_desc v = lapack_desc(l);
   if (v.batch == 0) return HALO_OK;
   lines_cut cut = lines_choose(l->caps, &v);
-  halo_parts p;
+  halo_helpers p;
   halo_linalg_begin(&p, l, halo_kernel_name(l, "lines"), v.type,
                     v.batch * v.rows * cut.stride > 1 << 30);
-  lapack_emit_parts(&p, &v);
+  lapack_emit_helpers(&p, &v);
   const char *pointers = lines_pointers(&p, &cut, &v);
   halo_template k;
-  halo_parts_template(&p, &k, halo_cl_lapack_lines, pointers);
+  halo_helpers_template(&p, &k, halo_cl_lapack_lines, pointers);
   lapack_holes(&p, &k, &v);
   lines_holes(&p, &k, &cut, v.type);
   lines_add_functions(&p, &k, &cut, v.type);
-  halo_parts_hole(&p, &k, "H_REFLECT", "%s_reflect", p.name);
-  halo_parts_hole(&p, &k, "H_TAKE", "%s_take", p.name);
+  halo_helpers_hole(&p, &k, "H_REFLECT", "%s_reflect", p.name);
+  halo_helpers_hole(&p, &k, "H_TAKE", "%s_take", p.name);
   halo_template_define_int(&k, "H_Q", v.routine == HALO_LAPACK_ORGQR);
   halo_template_define_int(&k, "H_LEFT", cut.left);
-  halo_parts_finish(&p, &k);
-  lapack_launch_items(l->caps, halo_parts_launch(&p, "lapack:lines"), v.batch);
-  return halo_parts_end(&p);
+  halo_helpers_finish(&p, &k);
+  lapack_launch_items(l->caps, halo_helpers_launch(&p, "lapack:lines"), v.batch);
+  return halo_helpers_end(&p);
 }

@@ -37,9 +37,9 @@ halo_value halo_linalg_element(halo_emitter *e, emit_frame *frame, const halo_in
   return value.type == type ? value : halo_emit_convert(e, value, type);
 }
 
-void halo_linalg_begin(halo_parts *p, halo_lowering *l, const char *name, halo_type type,
+void halo_linalg_begin(halo_helpers *p, halo_lowering *l, const char *name, halo_type type,
                        bool wide) {
-  halo_parts_begin(p, l, name, wide);
+  halo_helpers_begin(p, l, name, wide);
   halo_sections_add(&p->e.sections,
                     halo_type_is_complex(type) ? halo_type_name(type) : halo_ctype_section(type));
 }
@@ -54,10 +54,10 @@ void halo_linalg_store(halo_emitter *e, const halo_shape *result, halo_type type
   halo_emit_store(e, halo_emit_arg(e, HALO_ROLE_OUTPUT, 0, result->type, NULL), at, value);
 }
 
-void halo_linalg_holes(halo_parts *p, halo_template *k, halo_type type) {
+void halo_linalg_holes(halo_helpers *p, halo_template *k, halo_type type) {
   const char *t = halo_ctype_compute(type), *r = halo_ctype_compute(halo_type_real_part(type));
-  halo_parts_hole(p, k, "H_T", "%s", t);
-  halo_parts_hole(p, k, "H_R", "%s", r);
+  halo_helpers_hole(p, k, "H_T", "%s", t);
+  halo_helpers_hole(p, k, "H_R", "%s", r);
   if (!halo_type_is_complex(type)) {
     halo_template_define(k, "H_RE", "H_RE(v) (v)");
     halo_template_define(k, "H_CONJ", "H_CONJ(v) (v)");
@@ -68,10 +68,10 @@ void halo_linalg_holes(halo_parts *p, halo_template *k, halo_type type) {
   }
   const char *name = halo_type_name(type);
   halo_template_define(k, "H_RE", "H_RE(v) ((v).x)");
-  halo_parts_hole(p, k, "H_CONJ(v)", "((v) * (%s)(1, -1))", t);
-  halo_parts_hole(p, k, "H_NAN", "((%s)(NAN, 0))", t);
-  halo_parts_hole(p, k, "H_SUBMUL(c, a, b)", "((c) - h_mul_%s(a, b))", name);
-  halo_parts_hole(p, k, "H_DIV(a, b)", "h_div_%s(a, b)", name);
+  halo_helpers_hole(p, k, "H_CONJ(v)", "((v) * (%s)(1, -1))", t);
+  halo_helpers_hole(p, k, "H_NAN", "((%s)(NAN, 0))", t);
+  halo_helpers_hole(p, k, "H_SUBMUL(c, a, b)", "((c) - h_mul_%s(a, b))", name);
+  halo_helpers_hole(p, k, "H_DIV(a, b)", "h_div_%s(a, b)", name);
 }
 
 int halo_linalg_lanes(const halo_caps *caps, halo_type type, int64_t wanted) {
@@ -105,19 +105,20 @@ static const char *linalg_doubled(halo_arena *arena, const char *of, int part, i
   return text;
 }
 
-void halo_linalg_vector_holes(halo_parts *p, halo_template *k, halo_type type, int lanes) {
+void halo_linalg_vector_holes(halo_helpers *p, halo_template *k, halo_type type, int lanes) {
   bool complex = halo_type_is_complex(type);
   const char *part = halo_ctype_compute(halo_type_real_part(type));
   int width = complex ? 2 * lanes : lanes;
   halo_template_define_int(k, "H_W", lanes);
   if (width == 1) {
-    halo_parts_hole(p, k, "H_V", "%s", part);
+    halo_helpers_hole(p, k, "H_V", "%s", part);
     halo_template_define(k, "H_LOADV", "H_LOADV(space, p) (*(p))");
     halo_template_define(k, "H_STOREV", "H_STOREV(v, space, p) (*(p) = (v))");
   } else {
-    halo_parts_hole(p, k, "H_V", "%s%d", part, width);
-    halo_parts_hole(p, k, "H_LOADV(space, p)", "vload%d(0, (const space %s *)(p))", width, part);
-    halo_parts_hole(p, k, "H_STOREV(v, space, p)", "vstore%d(v, 0, (space %s *)(p))", width, part);
+    halo_helpers_hole(p, k, "H_V", "%s%d", part, width);
+    halo_helpers_hole(p, k, "H_LOADV(space, p)", "vload%d(0, (const space %s *)(p))", width, part);
+    halo_helpers_hole(p, k, "H_STOREV(v, space, p)", "vstore%d(v, 0, (space %s *)(p))", width,
+                      part);
   }
   if (!complex) {
     halo_template_define(k, "H_LESS", "H_LESS(c, a, b) ((c) - (a) * (b))");
@@ -127,8 +128,8 @@ void halo_linalg_vector_holes(halo_parts *p, halo_template *k, halo_type type, i
   halo_arena *arena = p->l->arena;
   const char *swapped =
       linalg_swap_parts(arena, halo_arena_printf(arena, "%s%d", part, width), width);
-  halo_parts_hole(p, k, "H_LESS(c, a, b)", "((c) - (a).x * (b) - (a).y * %s)", swapped);
-  halo_parts_hole(p, k, "H_PLUS(c, a, b)", "((c) + %s * (b) - %s * %s)",
-                  linalg_doubled(arena, "a", 0, width), linalg_doubled(arena, "a", 1, width),
-                  swapped);
+  halo_helpers_hole(p, k, "H_LESS(c, a, b)", "((c) - (a).x * (b) - (a).y * %s)", swapped);
+  halo_helpers_hole(p, k, "H_PLUS(c, a, b)", "((c) + %s * (b) - %s * %s)",
+                    linalg_doubled(arena, "a", 0, width), linalg_doubled(arena, "a", 1, width),
+                    swapped);
 }

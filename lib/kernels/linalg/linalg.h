@@ -4,7 +4,7 @@
 #ifndef HALO_KERNELS_LINALG_LINALG_H
 #define HALO_KERNELS_LINALG_LINALG_H
 
-#include "kernels/parts.h"
+#include "kernels/helpers.h"
 
 /* The type that is computed in: f32 for narrow floats. */
 halo_type halo_linalg_type(halo_type type);
@@ -19,8 +19,8 @@ emit_index *halo_linalg_index(halo_emitter *e, const halo_shape *shape, const ha
 halo_value halo_linalg_element(halo_emitter *e, emit_frame *frame, const halo_instr *operand,
                                const halo_integer *batch, const halo_integer *row,
                                const halo_integer *column);
-/* Begins a kernel that computes in a type; `wide` as in halo_parts_begin. */
-void halo_linalg_begin(halo_parts *p, halo_lowering *l, const char *name, halo_type type,
+/* Begins a kernel that computes in a type; `wide` as in halo_helpers_begin. */
+void halo_linalg_begin(halo_helpers *p, halo_lowering *l, const char *name, halo_type type,
                        bool wide);
 /* Ends the body of a helper that stores v, of type `type`, at an element of the hero's result. */
 void halo_linalg_store(halo_emitter *e, const halo_shape *result, halo_type type,
@@ -32,9 +32,9 @@ int halo_linalg_lanes(const halo_caps *caps, halo_type type, int64_t wanted);
 /* The holes for vectors of `lanes` elements: H_V, H_W (how many), H_LOADV(space, p) and H_STOREV(v, space, p)
  * by the address space of p, H_LESS(c, a, b) (c - a b of an element a and vectors), H_PLUS(c, a, b) (c + conj(a) b of
  * vectors). */
-void halo_linalg_vector_holes(halo_parts *p, halo_template *k, halo_type type, int lanes);
+void halo_linalg_vector_holes(halo_helpers *p, halo_template *k, halo_type type, int lanes);
 /* The holes for arithmetic: H_T, H_R (its real part's type), H_RE(v), H_CONJ(v), H_NAN, H_SUBMUL(c, a, b)
  * (c - a b), H_DIV(a, b). */
-void halo_linalg_holes(halo_parts *p, halo_template *k, halo_type type);
+void halo_linalg_holes(halo_helpers *p, halo_template *k, halo_type type);
 
 #endif

@@ -50,9 +50,9 @@ static const halo_integer *solve_place(halo_emitter *e, const halo_solve_desc *v
              : halo_integer_sub(&e->integers, halo_integer_constant(&e->integers, v->n - 1), i);
 }
 
-static void solve_emit_factor(halo_parts *p, const halo_instr *solve, const halo_solve_desc *v) {
+static void solve_emit_factor(halo_helpers *p, const halo_instr *solve, const halo_solve_desc *v) {
   halo_emitter *e = &p->e;
-  emit_frame *frame = halo_parts_open(p);
+  emit_frame *frame = halo_helpers_open(p);
   const halo_integer *b = halo_emit_counter(e, "b", halo_linalg_batch(v->b));
   const halo_integer *i = solve_place(e, v, halo_emit_counter(e, "i", v->n));
   const halo_integer *k = solve_place(e, v, halo_emit_counter(e, "k", v->n));
@@ -60,13 +60,13 @@ static void solve_emit_factor(halo_parts *p, const halo_instr *solve, const halo
   halo_value value =
       halo_linalg_element(e, frame, solve->operands[0], b, swapped ? k : i, swapped ? i : k);
   halo_emit_line(e, "return %s;", value.text);
-  halo_parts_close(p, halo_ctype_compute(value.type), "_a", "b, i, k", NULL);
+  halo_helpers_close(p, halo_ctype_compute(value.type), "_a", "b, i, k", NULL);
 }
 
-static void solve_emit_line(halo_parts *p, const halo_instr *solve, const halo_solve_desc *v,
+static void solve_emit_line(halo_helpers *p, const halo_instr *solve, const halo_solve_desc *v,
                             bool store) {
   halo_emitter *e = &p->e;
-  emit_frame *frame = halo_parts_open(p);
+  emit_frame *frame = halo_helpers_open(p);
   halo_type type = halo_linalg_type(solve->shape->type);
   const halo_integer *b = halo_emit_counter(e, "b", halo_linalg_batch(v->b));
   const halo_integer *i = solve_place(e, v, halo_emit_counter(e, "i", v->n));
@@ -74,23 +74,23 @@ static void solve_emit_line(halo_parts *p, const halo_instr *solve, const halo_s
   const halo_integer *row = v->left ? i : line, *column = v->left ? line : i;
   if (store) {
     halo_linalg_store(e, solve->shape, type, b, row, column);
-    halo_parts_close(p, "void", "_out", "b, i, line", halo_ctype_compute(type));
+    halo_helpers_close(p, "void", "_out", "b, i, line", halo_ctype_compute(type));
   } else {
     halo_value value = halo_linalg_element(e, frame, solve->operands[1], b, row, column);
     halo_emit_line(e, "return %s;", value.text);
-    halo_parts_close(p, halo_ctype_compute(type), "_b", "b, i, line", NULL);
+    halo_helpers_close(p, halo_ctype_compute(type), "_b", "b, i, line", NULL);
   }
 }
 
-static void solve_holes(halo_parts *p, halo_template *k, const halo_solve_desc *v,
+static void solve_holes(halo_helpers *p, halo_template *k, const halo_solve_desc *v,
                         const solve_cut *cut, halo_type type) {
   halo_linalg_holes(p, k, type);
   halo_linalg_vector_holes(p, k, type, cut->lanes);
-  halo_parts_call(p, k, "H_B", "_b", "b, i, line");
-  halo_parts_call(p, k, "H_OUT", "_out", "b, i, line, v");
-  halo_parts_hole(p, k, "H_A(b, i, k)",
-                  v->op == HALO_ADJOINT ? "H_CONJ(%s_a(%s, b, i, k))" : "%s_a(%s, b, i, k)",
-                  p->name, p->texts.arguments);
+  halo_helpers_call(p, k, "H_B", "_b", "b, i, line");
+  halo_helpers_call(p, k, "H_OUT", "_out", "b, i, line, v");
+  halo_helpers_hole(p, k, "H_A(b, i, k)",
+                    v->op == HALO_ADJOINT ? "H_CONJ(%s_a(%s, b, i, k))" : "%s_a(%s, b, i, k)",
+                    p->name, p->texts.arguments);
   halo_template_define_int(k, "H_N", v->n);
   halo_template_define_int(k, "H_LINES", v->lines);
   halo_template_define_int(k, "H_BATCH", halo_linalg_batch(v->b));
@@ -111,19 +111,19 @@ static halo_status solve_lines_lower(halo_lowering *l) {
   int64_t batch = halo_linalg_batch(v.b), unknowns = batch * cut.panels * cut.panel * v.n;
   int32_t scratch = l->scratch.count;
   halo_vec_push(&l->scratch, (halo_scratch){unknowns * (int64_t)halo_type_size(type)});
-  halo_parts p;
+  halo_helpers p;
   halo_linalg_begin(&p, l, halo_kernel_name(l, "lines"), type, unknowns > 1 << 30);
   solve_emit_factor(&p, solve, &v);
   solve_emit_line(&p, solve, &v, false);
   solve_emit_line(&p, solve, &v, true);
   const char *x = halo_emit_arg(&p.e, HALO_ROLE_SCRATCH, scratch, type, NULL);
   halo_template k;
-  halo_parts_template(
+  halo_helpers_template(
       &p, &k, halo_cl_triangular_solve,
       halo_arena_printf(l->arena, "  __global %s *X = %s;", halo_ctype_compute(type), x));
   solve_holes(&p, &k, &v, &cut, type);
-  halo_parts_finish(&p, &k);
-  halo_launch *launch = halo_parts_launch(&p, "triangular-solve:lines");
+  halo_helpers_finish(&p, &k);
+  halo_launch *launch = halo_helpers_launch(&p, "triangular-solve:lines");
   int64_t items = cut.strips * batch;
   halo_launch_items(l->caps, launch, items);
   if (l->caps->is_cpu) {
@@ -134,7 +134,7 @@ static halo_status solve_lines_lower(halo_lowering *l) {
     while (local < MOST && items >= (int64_t)(GROUPS * local)) local *= 2;
     halo_launch_line(launch, items, local);
   }
-  return halo_parts_end(&p);
+  return halo_helpers_end(&p);
 }
 
 static const halo_implementation solve_implementations[] = {

@@ -3,7 +3,7 @@
  * they write: transposes, and whatever is fused around them. */
 #include "codegen/ctype.h"
 #include "kernels/families.h"
-#include "kernels/parts.h"
+#include "kernels/helpers.h"
 
 extern const char halo_cl_transpose[];
 
@@ -115,8 +115,8 @@ static const char *transpose_interleave(halo_arena *arena, const char *hole, con
 }
 
 /* The holes of the way through registers: tiles of one cache line squared, for 4- and 8-byte values. */
-static void transpose_register_holes(const halo_parts *t, halo_template *k, const halo_shape *shape,
-                                     const char *out, int o) {
+static void transpose_register_holes(const halo_helpers *t, halo_template *k,
+                                     const halo_shape *shape, const char *out, int o) {
   halo_arena *arena = t->l->arena;
   int size = (int)halo_type_size(shape->type), n = 64 / size;
   const char *word = size == 4 ? "uint" : "ulong";
@@ -124,16 +124,16 @@ static void transpose_register_holes(const halo_parts *t, halo_template *k, cons
   const char *at = halo_arena_printf(arena, "%s_at(%s, b, p, o)", t->name, t->texts.arguments);
   /* Whole aligned lines of a large result need not pass through the cache. */
   bool stream = halo_shape_byte_size(shape) >= HALO_STREAM_BYTES && shape->dims[o] % n == 0;
-  halo_parts_hole(t, k, "H_W", "%s", word);
-  halo_parts_hole(t, k, "H_V", "%s", vector);
-  halo_parts_hole(t, k, "H_BITS(v)", "as_%s(v)", word);
-  halo_parts_hole(t, k, "H_LOADV(p)", "vload%d(0, p)", n);
+  halo_helpers_hole(t, k, "H_W", "%s", word);
+  halo_helpers_hole(t, k, "H_V", "%s", vector);
+  halo_helpers_hole(t, k, "H_BITS(v)", "as_%s(v)", word);
+  halo_helpers_hole(t, k, "H_LOADV(p)", "vload%d(0, p)", n);
   if (stream) {
-    halo_parts_hole(t, k, "H_STOREV(v, b, p, o)", "h_stream(v, (__global %s *)(%s + %s))", vector,
-                    out, at);
+    halo_helpers_hole(t, k, "H_STOREV(v, b, p, o)", "h_stream(v, (__global %s *)(%s + %s))", vector,
+                      out, at);
   } else {
-    halo_parts_hole(t, k, "H_STOREV(v, b, p, o)", "vstore%d(v, 0, (__global %s *)%s + %s)", n, word,
-                    out, at);
+    halo_helpers_hole(t, k, "H_STOREV(v, b, p, o)", "vstore%d(v, 0, (__global %s *)%s + %s)", n,
+                      word, out, at);
   }
   halo_template_define(k, "H_LO", transpose_interleave(arena, "H_LO", vector, n, 0));
   halo_template_define(k, "H_HI", transpose_interleave(arena, "H_HI", vector, n, n / 2));
@@ -154,19 +154,19 @@ static void transpose_size_launch(halo_launch *launch, bool local, size_t tiles_
 
 /* The helpers: an element in storage form, so that the tile is no larger than the data, and where in
  * the result it belongs. */
-static const char *transpose_helpers(halo_parts *t, int p, int o) {
+static const char *transpose_helpers(halo_helpers *t, int p, int o) {
   halo_emitter *e = &t->e;
   const halo_instr *root = halo_lowering_root(t->l);
   const halo_shape *shape = root->shape;
-  emit_frame *frame = halo_parts_open(t);
+  emit_frame *frame = halo_helpers_open(t);
   halo_value value = halo_emit_value(e, frame, root, 0, transpose_index(e, shape, p, o));
   halo_emit_line(e, "return %s;", halo_ctype_store(t->l->arena, shape->type, value.text));
-  halo_parts_close(t, halo_ctype_storage(shape->type), "_in", "b, p, o", NULL);
-  halo_parts_open(t);
+  halo_helpers_close(t, halo_ctype_storage(shape->type), "_in", "b, p, o", NULL);
+  halo_helpers_open(t);
   const char *out = halo_emit_arg(e, HALO_ROLE_OUTPUT, 0, shape->type, NULL);
   const halo_integer *position = halo_index_position(e, transpose_index(e, shape, p, o), shape);
   halo_emit_line(e, "return %s;", halo_emit_integer(e, position));
-  halo_parts_close(t, t->itype, "_at", "b, p, o", NULL);
+  halo_helpers_close(t, t->itype, "_at", "b, p, o", NULL);
   return out;
 }
 
@@ -174,8 +174,8 @@ halo_status halo_transpose_lower(halo_lowering *l) {
   const halo_shape *shape = halo_lowering_root(l)->shape;
   int p, o;
   transpose_dimensions(l, &p, &o);
-  halo_parts t;
-  halo_parts_begin(&t, l, halo_kernel_name(l, "turn"), false);
+  halo_helpers t;
+  halo_helpers_begin(&t, l, halo_kernel_name(l, "turn"), false);
   const char *out = transpose_helpers(&t, p, o);
   size_t size = halo_type_size(shape->type);
   bool local = !l->caps->is_cpu;
@@ -188,12 +188,12 @@ halo_status halo_transpose_lower(halo_lowering *l) {
   }
   if (mode == TRANSPOSE_REGISTERS) halo_sections_add(&t.e.sections, "stream");
   halo_template k;
-  halo_parts_template(&t, &k, halo_cl_transpose, "");
-  halo_parts_block_holes(&t, &k);
-  halo_parts_hole(&t, &k, "H_T", "%s", halo_ctype_storage(shape->type));
-  halo_parts_call(&t, &k, "H_IN", "_in", "b, p, o");
-  halo_parts_hole(&t, &k, "H_OUT(b, p, o, v)", "%s[%s_at(%s, b, p, o)] = (v)", out, t.name,
-                  t.texts.arguments);
+  halo_helpers_template(&t, &k, halo_cl_transpose, "");
+  halo_helpers_block_holes(&t, &k);
+  halo_helpers_hole(&t, &k, "H_T", "%s", halo_ctype_storage(shape->type));
+  halo_helpers_call(&t, &k, "H_IN", "_in", "b, p, o");
+  halo_helpers_hole(&t, &k, "H_OUT(b, p, o, v)", "%s[%s_at(%s, b, p, o)] = (v)", out, t.name,
+                    t.texts.arguments);
   halo_template_define_int(&k, "H_P", shape->dims[p]);
   halo_template_define_int(&k, "H_O", shape->dims[o]);
   halo_template_define_int(&k, "H_BATCH", batch);
@@ -202,9 +202,9 @@ halo_status halo_transpose_lower(halo_lowering *l) {
   halo_template_define_int(&k, "H_MODE", mode);
   if (mode == TRANSPOSE_REGISTERS) transpose_register_holes(&t, &k, shape, out, o);
   if (local) halo_kernel_group(l, TRANSPOSE_SIZE, TRANSPOSE_ROWS);
-  halo_parts_finish(&t, &k);
-  transpose_size_launch(halo_parts_launch(&t, "loop:turn"), local,
+  halo_helpers_finish(&t, &k);
+  transpose_size_launch(halo_helpers_launch(&t, "loop:turn"), local,
                         (size_t)((shape->dims[p] + tile - 1) / tile),
                         (size_t)((shape->dims[o] + tile - 1) / tile), (size_t)batch);
-  return halo_parts_end(&t);
+  return halo_helpers_end(&t);
 }

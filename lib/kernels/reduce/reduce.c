@@ -3,7 +3,7 @@
  * what follows them; reduce:loop in loop.c is the general one. The order in which elements are combined
  * depends on the shape and the class of device alone, so results repeat bit for bit. */
 #include "kernels/families.h"
-#include "kernels/parts.h"
+#include "kernels/helpers.h"
 #include "kernels/reduce/text.h"
 
 #include <string.h>
@@ -120,9 +120,9 @@ static bool reduce_has_pairs(const halo_reduce_text *t) {
 
 /* The input at a position, through everything fused in front of the reductions. */
 static void reduce_emit_in(const halo_reduce_text *t, const halo_reduce_cut *cut,
-                           halo_parts *parts) {
-  halo_emitter *e = &parts->e;
-  emit_frame *frame = halo_parts_open(parts);
+                           halo_helpers *helpers) {
+  halo_emitter *e = &helpers->e;
+  emit_frame *frame = halo_helpers_open(helpers);
   e->vectors = t->l->caps->is_cpu && reduce_has_pairs(t);
   halo_value values[HALO_REDUCE_VALUES];
   emit_index *index = reduce_index(e, t->v.in, reduce_position(e, cut));
@@ -131,15 +131,15 @@ static void reduce_emit_in(const halo_reduce_text *t, const halo_reduce_cut *cut
     values[i] = halo_emit_value(e, frame, value->reduce->operands[value->leaf], 0, index);
   }
   halo_accumulator_return(&t->a, e, values);
-  halo_parts_close(parts, reduce_returns(t, cut), "_in", "o, r, c", NULL);
+  halo_helpers_close(helpers, reduce_returns(t, cut), "_in", "o, r, c", NULL);
 }
 
 /* Combines a total with the initial values, rounds it, and computes and stores what follows. */
 static void reduce_emit_out(const halo_reduce_text *t, const halo_reduce_cut *cut,
-                            halo_parts *parts) {
+                            halo_helpers *helpers) {
   (void)cut;
-  halo_emitter *e = &parts->e;
-  emit_frame *frame = halo_parts_open(parts);
+  halo_emitter *e = &helpers->e;
+  emit_frame *frame = halo_helpers_open(helpers);
   halo_value starts[HALO_REDUCE_VALUES], totals[HALO_REDUCE_VALUES], results[HALO_REDUCE_VALUES];
   for (int32_t i = 0; i < t->v.value_count; i++) {
     const halo_reduce_value *value = &t->v.values[i];
@@ -155,8 +155,8 @@ static void reduce_emit_out(const halo_reduce_text *t, const halo_reduce_cut *cu
                     halo_accumulator_round(&t->a, e, "total", results, i));
   }
   const halo_integer *p = halo_emit_counter(e, "p", halo_shape_element_count(t->v.out));
-  halo_parts_store(parts, frame, t->v.out, reduce_index(e, t->v.out, p));
-  halo_parts_close(parts, "void", "_out", "p", t->a.type);
+  halo_helpers_store(helpers, frame, t->v.out, reduce_index(e, t->v.out, p));
+  halo_helpers_close(helpers, "void", "_out", "p", t->a.type);
 }
 
 /* Inputs that only what follows the reductions reads, each element where its result is written. */
@@ -186,29 +186,29 @@ static const char *reduce_scratch_arg(const halo_reduce_text *t, halo_emitter *e
 
 /* There are fewer of them than elements of the input. */
 static void reduce_emit_partial_out(const halo_reduce_text *t, const halo_reduce_cut *cut,
-                                    halo_parts *parts) {
-  halo_emitter *e = &parts->e;
-  halo_parts_open(parts);
+                                    halo_helpers *helpers) {
+  halo_emitter *e = &helpers->e;
+  halo_helpers_open(helpers);
   for (int32_t i = 0; i < t->v.value_count; i++) {
     halo_value value =
         halo_value_name(t->v.values[i].accumulator, halo_accumulator_member(&t->a, "v", i));
     const halo_integer *p = halo_emit_counter(e, "p", cut->outer * cut->n * cut->inner);
     halo_emit_store(e, reduce_scratch_arg(t, e, i), p, value);
   }
-  halo_parts_close(parts, "void", "_out", "p", t->a.type);
+  halo_helpers_close(helpers, "void", "_out", "p", t->a.type);
 }
 
 static void reduce_emit_partial_in(const halo_reduce_text *t, const halo_reduce_cut *cut,
-                                   halo_parts *parts) {
-  halo_emitter *e = &parts->e;
-  halo_parts_open(parts);
+                                   halo_helpers *helpers) {
+  halo_emitter *e = &helpers->e;
+  halo_helpers_open(helpers);
   halo_value values[HALO_REDUCE_VALUES];
   for (int32_t i = 0; i < t->v.value_count; i++) {
     values[i] = halo_emit_load(e, reduce_scratch_arg(t, e, i), t->v.values[i].accumulator,
                                reduce_position(e, cut));
   }
   halo_accumulator_return(&t->a, e, values);
-  halo_parts_close(parts, t->a.type, "_in", "o, r, c", NULL);
+  halo_helpers_close(helpers, t->a.type, "_in", "o, r, c", NULL);
 }
 
 /* ---- Kernels ---- */
@@ -265,11 +265,11 @@ static int reduce_streams(const halo_reduce_text *t, const halo_reduce_cut *cut,
 }
 
 typedef void reduce_emit_fn(const halo_reduce_text *t, const halo_reduce_cut *cut,
-                            halo_parts *parts);
+                            halo_helpers *helpers);
 
 /* The holes for a work item's own accumulators side by side: an array for each value, so that neighbours
  * are neighbours in memory and registers. */
-static void reduce_lane_holes(const halo_reduce_text *t, const halo_parts *parts,
+static void reduce_lane_holes(const halo_reduce_text *t, const halo_helpers *helpers,
                               halo_template *k) {
   halo_strbuf type = {0}, get = {0}, set = {0}, into = {0};
   bool one = t->v.value_count == 1;
@@ -280,12 +280,13 @@ static void reduce_lane_holes(const halo_reduce_text *t, const halo_parts *parts
                        one ? "" : halo_arena_printf(t->l->arena, ".m%d", i));
     halo_strbuf_printf(&into, "(l).m%d = h_v.m%d; ", i, i);
   }
-  halo_parts_hole(parts, k, "H_SIDE", "struct { %s}", halo_strbuf_text(&type));
-  halo_parts_hole(parts, k, "H_GET(l, j)", one ? "(%s)" : "((H_T){%s})", halo_strbuf_text(&get));
-  halo_parts_hole(parts, k, "H_SET(l, j, v)", "%s", halo_strbuf_text(&set));
+  halo_helpers_hole(helpers, k, "H_SIDE", "struct { %s}", halo_strbuf_text(&type));
+  halo_helpers_hole(helpers, k, "H_GET(l, j)", one ? "(%s)" : "((H_T){%s})",
+                    halo_strbuf_text(&get));
+  halo_helpers_hole(helpers, k, "H_SET(l, j, v)", "%s", halo_strbuf_text(&set));
   /* One by one: Mesa 22 copies structs of members of several sizes wrongly. */
-  halo_parts_hole(parts, k, "H_INTO(l, v)", one ? "(l) = (v);" : "{ const H_T h_v = v; %s}",
-                  halo_strbuf_text(&into));
+  halo_helpers_hole(helpers, k, "H_INTO(l, v)", one ? "(l) = (v);" : "{ const H_T h_v = v; %s}",
+                    halo_strbuf_text(&into));
   halo_strbuf *const texts[] = {&type, &get, &set, &into};
   for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) halo_strbuf_deinit(texts[i]);
 }
@@ -311,7 +312,7 @@ static void reduce_line_total(halo_strbuf *text, const char *element, int line, 
  * times as long to make vectors of 256 elements that were written out. Lines start with what changes no sum, -0 among
  * floats, so that the first elements need no text of their own. */
 static void reduce_line_holes(const halo_reduce_text *t, const halo_reduce_cut *cut,
-                              halo_parts *parts, halo_template *k) {
+                              halo_helpers *helpers, halo_template *k) {
   halo_strbuf type = {0}, lines = {0}, fill = {0}, update = {0}, get = {0}, set = {0}, none = {0};
   halo_strbuf one = {0}, last = {0}, join = {0}, total = {0};
   for (int32_t i = 0; i < t->v.value_count; i++) {
@@ -332,26 +333,26 @@ static void reduce_line_holes(const halo_reduce_text *t, const halo_reduce_cut *
     halo_strbuf_printf(&join, "(l).m%d += (m).m%d; ", i, i);
     reduce_line_total(&total, element, cut->line, i, halo_accumulator_member(&t->a, "(v)", i));
   }
-  halo_sections_add(&parts->e.sections, "neighbours");
-  halo_parts_hole(parts, k, "H_LINE", "struct { %s}", halo_strbuf_text(&type));
-  halo_parts_hole(parts, k, "H_LINE_NONE(l)", "%s", halo_strbuf_text(&none));
+  halo_sections_add(&helpers->e.sections, "neighbours");
+  halo_helpers_hole(helpers, k, "H_LINE", "struct { %s}", halo_strbuf_text(&type));
+  halo_helpers_hole(helpers, k, "H_LINE_NONE(l)", "%s", halo_strbuf_text(&none));
   const char *const names[] = {"H_LINE_ADD(l, o, r, c)", "H_LINE_LAST(l, o, r, c, skip)"};
   for (int i = 0; i < (cut->columns ? 1 : 2); i++) {
-    halo_parts_hole(parts, k, names[i],
-                    "{ %sH_LINE_LOOP(%d) for (int h = 0; h < %d; ++h) { const H_T x = H_IN(o, r%s, "
-                    "c%s); %s} %s}",
-                    halo_strbuf_text(&lines), cut->line, cut->line, cut->columns ? "" : " + h",
-                    cut->columns ? " + h" : "", halo_strbuf_text(i ? &last : &fill),
-                    halo_strbuf_text(&update));
+    halo_helpers_hole(
+        helpers, k, names[i],
+        "{ %sH_LINE_LOOP(%d) for (int h = 0; h < %d; ++h) { const H_T x = H_IN(o, r%s, "
+        "c%s); %s} %s}",
+        halo_strbuf_text(&lines), cut->line, cut->line, cut->columns ? "" : " + h",
+        cut->columns ? " + h" : "", halo_strbuf_text(i ? &last : &fill), halo_strbuf_text(&update));
   }
-  halo_parts_hole(parts, k, "H_LINE_JOIN(l, m)", "%s", halo_strbuf_text(&join));
+  halo_helpers_hole(helpers, k, "H_LINE_JOIN(l, m)", "%s", halo_strbuf_text(&join));
   if (!cut->columns) {
-    halo_parts_hole(parts, k, "H_LINE_TOTAL(l, v)", "{ %s}", halo_strbuf_text(&total));
+    halo_helpers_hole(helpers, k, "H_LINE_TOTAL(l, v)", "{ %s}", halo_strbuf_text(&total));
   }
-  halo_parts_hole(parts, k, "H_LINE_GET(l, s, j)", "%s", halo_strbuf_text(&get));
-  halo_parts_hole(parts, k, "H_LINE_SET(l, s, j)", "%s", halo_strbuf_text(&set));
-  halo_parts_hole(parts, k, "H_NONE", t->v.value_count == 1 ? "(%s)" : "((H_T){%s})",
-                  halo_strbuf_text(&one));
+  halo_helpers_hole(helpers, k, "H_LINE_GET(l, s, j)", "%s", halo_strbuf_text(&get));
+  halo_helpers_hole(helpers, k, "H_LINE_SET(l, s, j)", "%s", halo_strbuf_text(&set));
+  halo_helpers_hole(helpers, k, "H_NONE", t->v.value_count == 1 ? "(%s)" : "((H_T){%s})",
+                    halo_strbuf_text(&one));
   halo_strbuf *const texts[] = {&type, &lines, &fill, &update, &get,  &set,
                                 &none, &one,   &last, &join,   &total};
   for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) halo_strbuf_deinit(texts[i]);
@@ -379,27 +380,27 @@ static halo_status reduce_stage(const halo_reduce_text *t, const halo_reduce_cut
                                 const char *suffix, reduce_emit_fn *emit_in,
                                 reduce_emit_fn *emit_out) {
   halo_lowering *l = t->l;
-  halo_parts parts;
+  halo_helpers helpers;
   /* 64 bits: neighbours are then seen to be neighbours whatever an index is made of. */
-  halo_parts_begin(&parts, l, halo_arena_printf(l->arena, "%s%s", t->name, suffix),
-                   cut->line > 0 || cut->within_lines || cut->transposed);
-  emit_in(t, cut, &parts);
-  emit_out(t, cut, &parts);
-  if (emit_out == reduce_emit_out) parts.in_place = reduce_in_place(t);
-  halo_sections_add(&parts.e.sections, "rolled");
+  halo_helpers_begin(&helpers, l, halo_arena_printf(l->arena, "%s%s", t->name, suffix),
+                     cut->line > 0 || cut->within_lines || cut->transposed);
+  emit_in(t, cut, &helpers);
+  emit_out(t, cut, &helpers);
+  if (emit_out == reduce_emit_out) helpers.in_place = reduce_in_place(t);
+  halo_sections_add(&helpers.e.sections, "rolled");
   halo_template k;
-  halo_parts_template(&parts, &k, halo_cl_reduce, "");
-  halo_parts_hole(&parts, &k, "H_T", "%s", t->a.type);
+  halo_helpers_template(&helpers, &k, halo_cl_reduce, "");
+  halo_helpers_hole(&helpers, &k, "H_T", "%s", t->a.type);
   if (cut->within_lines) {
-    halo_parts_hole(&parts, &k, "H_IN(o, r, c)", "%s_in(%s, o, (r) - %s, chunk)", parts.name,
-                    parts.texts.arguments, cut->columns ? "begin" : "first");
+    halo_helpers_hole(&helpers, &k, "H_IN(o, r, c)", "%s_in(%s, o, (r) - %s, chunk)", helpers.name,
+                      helpers.texts.arguments, cut->columns ? "begin" : "first");
   } else {
-    halo_parts_call(&parts, &k, "H_IN", "_in", "o, r, c");
+    halo_helpers_call(&helpers, &k, "H_IN", "_in", "o, r, c");
   }
-  halo_parts_call(&parts, &k, "H_OUT", "_out", "p, v");
-  halo_parts_hole(&parts, &k, "H_OP(a, b)", "%s_op(a, b)", t->name);
-  reduce_lane_holes(t, &parts, &k);
-  if (cut->line) reduce_line_holes(t, cut, &parts, &k);
+  halo_helpers_call(&helpers, &k, "H_OUT", "_out", "p, v");
+  halo_helpers_hole(&helpers, &k, "H_OP(a, b)", "%s_op(a, b)", t->name);
+  reduce_lane_holes(t, &helpers, &k);
+  if (cut->line) reduce_line_holes(t, cut, &helpers, &k);
   halo_template_define_int(&k, "H_N", cut->n);
   halo_template_define_int(&k, "H_INNER", cut->inner);
   halo_template_define_int(&k, "H_OUTER", cut->outer);
@@ -420,11 +421,11 @@ static halo_status reduce_stage(const halo_reduce_text *t, const halo_reduce_cut
   halo_template_define_int(&k, "H_SPAN", cut->line);
   halo_template_define_int(&k, "H_ORDERED", t->v.ordered);
   if (!cut->columns && cut->local > 1) halo_kernel_group(l, (size_t)cut->local, 1);
-  halo_parts_finish(&parts, &k);
+  halo_helpers_finish(&helpers, &k);
   const char *label = halo_arena_printf(
       l->arena, "reduce:%s%s", cut->columns && !cut->transposed ? "column" : "row", suffix);
-  reduce_size_launch(t, cut, halo_parts_launch(&parts, label));
-  return halo_parts_end(&parts);
+  reduce_size_launch(t, cut, halo_helpers_launch(&helpers, label));
+  return halo_helpers_end(&helpers);
 }
 
 static halo_status reduce_lower(halo_lowering *l) {

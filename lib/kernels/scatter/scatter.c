@@ -170,25 +170,25 @@ static halo_status scatter_lower_windows(halo_lowering *l, const char *name,
                                          const int32_t *updates) {
   static const char parameters[] = "group, step, first, end, low, high";
   scatter_cut cut = scatter_choose(l, v, parts);
-  halo_parts p;
-  halo_parts_begin(&p, l, halo_kernel_name(l, name), false);
-  scatter_emit_apply(&p.e, halo_parts_open(&p), v, parts);
-  halo_parts_close(&p, "void", "_apply", parameters, NULL);
+  halo_helpers p;
+  halo_helpers_begin(&p, l, halo_kernel_name(l, name), false);
+  scatter_emit_apply(&p.e, halo_helpers_open(&p), v, parts);
+  halo_helpers_close(&p, "void", "_apply", parameters, NULL);
   halo_template k;
-  halo_parts_template(&p, &k, halo_cl_scatter, "");
-  halo_parts_call(&p, &k, "H_APPLY", "_apply", parameters);
+  halo_helpers_template(&p, &k, halo_cl_scatter, "");
+  halo_helpers_call(&p, &k, "H_APPLY", "_apply", parameters);
   halo_template_define_int(&k, "H_GROUPS", v->groups);
   halo_template_define_int(&k, "H_STEPS", v->steps);
   halo_template_define_int(&k, "H_WINDOW", v->strip);
   halo_template_define_int(&k, "H_LANES", cut.lanes);
   halo_template_define_int(&k, "H_PARTS", cut.parts);
   halo_template_define_int(&k, "H_SHARE", cut.chunk);
-  halo_parts_finish(&p, &k);
-  halo_launch *launch = halo_parts_launch(&p, halo_arena_printf(l->arena, "scatter:%s", name));
+  halo_helpers_finish(&p, &k);
+  halo_launch *launch = halo_helpers_launch(&p, halo_arena_printf(l->arena, "scatter:%s", name));
   launch->updates = updates;
   launch->update_count = v->arity;
   scatter_launch_size(l, v, &cut, launch);
-  return halo_parts_end(&p);
+  return halo_helpers_end(&p);
 }
 
 static halo_status scatter_lower(halo_lowering *l, const char *name, bool unique, bool parts) {

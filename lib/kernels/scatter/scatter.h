@@ -3,7 +3,7 @@
 #ifndef HALO_KERNELS_SCATTER_SCATTER_H
 #define HALO_KERNELS_SCATTER_SCATTER_H
 
-#include "kernels/parts.h"
+#include "kernels/helpers.h"
 
 /* A dimension that is walked: of the indices (which window), or of windows (where in it). */
 typedef struct halo_scatter_dim {

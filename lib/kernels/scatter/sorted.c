@@ -165,11 +165,11 @@ static void sorted_emit_record(const sorted_scatter *s, halo_emitter *e, emit_fr
 }
 
 /* For the sort. */
-static void sorted_make(const void *maker, halo_parts *p) {
-  emit_frame *frame = halo_parts_open(p);
+static void sorted_make(const void *maker, halo_helpers *p) {
+  emit_frame *frame = halo_helpers_open(p);
   sorted_emit_record(maker, &p->e, frame);
   halo_emit_line(&p->e, "return record;");
-  halo_parts_close(p, "ulong", "_in", "row, p", NULL);
+  halo_helpers_close(p, "ulong", "_in", "row, p", NULL);
 }
 
 /* One launch: `level` counts them, and each after the first has what the one before it left. Scratch: the
@@ -183,7 +183,7 @@ typedef struct sorted_level {
 } sorted_level;
 
 /* Element "w" of update "i", in the types of the updates. */
-static void sorted_emit_update(const sorted_level *g, halo_parts *p, emit_frame *frame,
+static void sorted_emit_update(const sorted_level *g, halo_helpers *p, emit_frame *frame,
                                halo_value *values) {
   const halo_scatter_desc *v = &g->s->v;
   halo_emitter *e = &p->e;
@@ -212,20 +212,20 @@ static void sorted_emit_update(const sorted_level *g, halo_parts *p, emit_frame 
   }
 }
 
-static void sorted_value(const sorted_level *g, halo_parts *p) {
+static void sorted_value(const sorted_level *g, halo_helpers *p) {
   halo_value *values = halo_arena_array(p->l->arena, halo_value, g->s->v.arity);
-  emit_frame *frame = halo_parts_open(p);
+  emit_frame *frame = halo_helpers_open(p);
   sorted_emit_update(g, p, frame, values);
   halo_accumulator_return(&g->s->a, &p->e, values);
-  halo_parts_close(p, g->s->a.type, "_value", "i, w", NULL);
+  halo_helpers_close(p, g->s->a.type, "_value", "i, w", NULL);
 }
 
-static void sorted_step(const sorted_level *g, halo_parts *p) {
+static void sorted_step(const sorted_level *g, halo_helpers *p) {
   halo_emitter *e = &p->e;
   int32_t n = g->s->v.arity;
   const halo_computation *body = halo_instr_comp(g->s->v.scatter, HALO_ATTR_TO_APPLY);
   halo_value *values = halo_arena_array(p->l->arena, halo_value, 3 * n), *results = values + 2 * n;
-  emit_frame *frame = halo_parts_open(p);
+  emit_frame *frame = halo_helpers_open(p);
   sorted_emit_update(g, p, frame, values + n);
   for (int32_t k = 0; k < n; k++) values[k] = halo_accumulator_load(&g->s->a, "v", k);
   for (int32_t k = 0; k < 2 * n; k++) {
@@ -236,7 +236,7 @@ static void sorted_step(const sorted_level *g, halo_parts *p) {
     results[k] = halo_scatter_convert(e, results[k], g->s->values[k].type);
   }
   halo_accumulator_return(&g->s->a, e, results);
-  halo_parts_close(p, g->s->a.type, "_step", "i, w", g->s->a.type);
+  halo_helpers_close(p, g->s->a.type, "_step", "i, w", g->s->a.type);
 }
 
 /* Element "w" of the place "place" of result `k`. */
@@ -256,12 +256,12 @@ static const halo_integer *sorted_emit_place(const sorted_level *g, halo_emitter
   return halo_index_position(e, index, halo_leaf_shape(v->scatter->shape, k));
 }
 
-static void sorted_old_and_new(const sorted_level *g, halo_parts *p) {
+static void sorted_old_and_new(const sorted_level *g, halo_helpers *p) {
   halo_emitter *e = &p->e;
   const halo_accumulator *a = &g->s->a;
   halo_value *values = halo_arena_array(p->l->arena, halo_value, g->s->v.arity);
   for (int put = 0; put < 2; put++) {
-    halo_parts_open(p);
+    halo_helpers_open(p);
     for (int32_t k = 0; k < g->s->v.arity; k++) {
       halo_type type = g->s->values[k].type;
       const char *out = halo_emit_arg(e, HALO_ROLE_OUTPUT, k, type, NULL);
@@ -273,15 +273,15 @@ static void sorted_old_and_new(const sorted_level *g, halo_parts *p) {
       }
     }
     if (!put) halo_accumulator_return(a, e, values);
-    halo_parts_close(p, put ? "void" : a->type, put ? "_new" : "_old", "place, w",
-                     put ? a->type : NULL);
+    halo_helpers_close(p, put ? "void" : a->type, put ? "_new" : "_old", "place, w",
+                       put ? a->type : NULL);
   }
 }
 
 /* Records that are left for the next launch. */
-static void sorted_part(const sorted_level *g, halo_parts *p) {
+static void sorted_part(const sorted_level *g, halo_helpers *p) {
   halo_emitter *e = &p->e;
-  halo_parts_open(p);
+  halo_helpers_open(p);
   const halo_integer *i = halo_emit_counter(e, "i", 2 * g->chunks);
   i = halo_integer_add(&e->integers, halo_integer_mul(&e->integers, i, g->s->v.strip),
                        halo_emit_counter(e, "w", g->s->v.strip));
@@ -290,27 +290,27 @@ static void sorted_part(const sorted_level *g, halo_parts *p) {
         halo_emit_arg(e, HALO_ROLE_SCRATCH, g->to + 1 + k, g->s->values[k].type, NULL);
     halo_emit_store(e, parts, i, halo_accumulator_load(&g->s->a, "v", k));
   }
-  halo_parts_close(p, "void", "_part", "i, w", g->s->a.type);
+  halo_helpers_close(p, "void", "_part", "i, w", g->s->a.type);
 }
 
 /* ---- Launches ---- */
 
 /* The holes for keys. */
-static void sorted_key_holes(const sorted_level *g, halo_parts *p, halo_template *k,
+static void sorted_key_holes(const sorted_level *g, halo_helpers *p, halo_template *k,
                              const char *keys, const char *next) {
   if (g->level > 0) {
-    halo_parts_hole(p, k, "H_KEY(i)", "%s[i]", keys);
+    halo_helpers_hole(p, k, "H_KEY(i)", "%s[i]", keys);
   } else {
-    halo_parts_hole(p, k, "H_KEY(i)", "(%s[i] >> %d)", keys, g->s->number_bits);
+    halo_helpers_hole(p, k, "H_KEY(i)", "(%s[i] >> %d)", keys, g->s->number_bits);
   }
-  if (next) halo_parts_hole(p, k, "H_SET_KEY(i, key)", "%s[i] = (key)", next);
+  if (next) halo_helpers_hole(p, k, "H_SET_KEY(i, key)", "%s[i] = (key)", next);
 }
 
 static halo_status sorted_lower_level(halo_lowering *l, const sorted_level *g,
                                       const int32_t *updates) {
   const sorted_scatter *s = g->s;
-  halo_parts p;
-  halo_parts_begin(&p, l, halo_kernel_name(l, g->level ? "parts" : "sorted"), false);
+  halo_helpers p;
+  halo_helpers_begin(&p, l, halo_kernel_name(l, g->level ? "parts" : "sorted"), false);
   const char *keys = halo_emit_arg(&p.e, HALO_ROLE_SCRATCH, g->from, HALO_U64, NULL);
   const char *next = g->last ? NULL : halo_emit_arg(&p.e, HALO_ROLE_SCRATCH, g->to, HALO_U64, NULL);
   for (int32_t k = 0; k < s->v.arity; k++) {
@@ -324,15 +324,15 @@ static halo_status sorted_lower_level(halo_lowering *l, const sorted_level *g,
     sorted_part(g, &p);
   }
   halo_template k;
-  halo_parts_template(&p, &k, halo_cl_scatter_sorted, "");
+  halo_helpers_template(&p, &k, halo_cl_scatter_sorted, "");
   sorted_key_holes(g, &p, &k, keys, next);
-  halo_parts_hole(&p, &k, "H_T", "%s", s->a.type);
-  halo_parts_call(&p, &k, "H_STEP", "_step", "i, w, v");
-  halo_parts_call(&p, &k, "H_OLD", "_old", "place, w");
-  halo_parts_call(&p, &k, "H_NEW", "_new", "place, w, v");
+  halo_helpers_hole(&p, &k, "H_T", "%s", s->a.type);
+  halo_helpers_call(&p, &k, "H_STEP", "_step", "i, w, v");
+  halo_helpers_call(&p, &k, "H_OLD", "_old", "place, w");
+  halo_helpers_call(&p, &k, "H_NEW", "_new", "place, w, v");
   if (!g->last) {
-    halo_parts_call(&p, &k, "H_VALUE", "_value", "i, w");
-    halo_parts_call(&p, &k, "H_PART", "_part", "i, w, v");
+    halo_helpers_call(&p, &k, "H_VALUE", "_value", "i, w");
+    halo_helpers_call(&p, &k, "H_PART", "_part", "i, w, v");
   }
   halo_template_define_int(&k, "H_N", g->n);
   halo_template_define_int(&k, "H_CHUNK", g->chunk);
@@ -341,14 +341,15 @@ static halo_status sorted_lower_level(halo_lowering *l, const sorted_level *g,
   halo_template_define_int(&k, "H_LAST", g->last);
   halo_template_define_int(&k, "H_SHORT", g->level ? 0 : 2 * g->chunk);
   halo_template_define_int(&k, "H_IN_ORDER", !s->associative);
-  halo_parts_finish(&p, &k);
-  halo_launch *launch = halo_parts_launch(&p, g->level ? "scatter:sorted parts" : "scatter:sorted");
+  halo_helpers_finish(&p, &k);
+  halo_launch *launch =
+      halo_helpers_launch(&p, g->level ? "scatter:sorted parts" : "scatter:sorted");
   halo_launch_items(l->caps, launch, g->chunks * s->v.strip);
   if (g->level == 0) {
     launch->updates = updates;
     launch->update_count = s->v.arity;
   }
-  return halo_parts_end(&p);
+  return halo_helpers_end(&p);
 }
 
 /* Scratch for what a launch leaves: two neighbours for each chunk. */

@@ -267,9 +267,9 @@ static emit_index *sort_index(const halo_sort_records *r, halo_emitter *e, const
   return halo_index_of(e, shape->rank, shape->dims, coordinates);
 }
 
-void halo_sort_emit_make(const halo_sort_records *r, halo_parts *p) {
+void halo_sort_emit_make(const halo_sort_records *r, halo_helpers *p) {
   halo_emitter *e = &p->e;
-  emit_frame *frame = halo_parts_open(p);
+  emit_frame *frame = halo_helpers_open(p);
   emit_index *index =
       sort_index(r, e, r->sort->operands[0]->shape, halo_emit_counter(e, "p", r->n));
   halo_value *values = halo_arena_array(e->arena, halo_value, r->arity);
@@ -292,7 +292,7 @@ void halo_sort_emit_make(const halo_sort_records *r, halo_parts *p) {
     if (r->place) halo_emit_line(e, "%s = (%s)p;", sort_member(r, "v", -1), sort_place_type(r));
     halo_emit_line(e, "return v;");
   }
-  halo_parts_close(p, r->type, "_in", "row, p", NULL);
+  halo_helpers_close(p, r->type, "_in", "row, p", NULL);
 }
 
 /* Where record "v" comes from. */
@@ -307,9 +307,9 @@ static const halo_integer *sort_emit_place(const halo_sort_records *r, halo_emit
   return halo_emit_counter(e, "at", r->n);
 }
 
-void halo_sort_emit_store(const halo_sort_records *r, halo_parts *p) {
+void halo_sort_emit_store(const halo_sort_records *r, halo_helpers *p) {
   halo_emitter *e = &p->e;
-  emit_frame *frame = halo_parts_open(p);
+  emit_frame *frame = halo_helpers_open(p);
   bool top = r->sort->opcode == HALO_OP_TOPK;
   const halo_shape *out = halo_leaf_shape(r->sort->shape, 0), *in = r->sort->operands[0]->shape;
   const halo_integer *from = r->packed || r->place ? sort_emit_place(r, e) : NULL;
@@ -331,41 +331,41 @@ void halo_sort_emit_store(const halo_sort_records *r, halo_parts *p) {
     }
   }
   if (top) halo_emit_close(e);
-  halo_parts_close(p, "void", "_out", "row, p", r->type);
+  halo_helpers_close(p, "void", "_out", "row, p", r->type);
 }
 
-static const char *sort_scratch(const halo_sort_records *r, halo_parts *p, int32_t scratch,
+static const char *sort_scratch(const halo_sort_records *r, halo_helpers *p, int32_t scratch,
                                 int64_t n) {
   const char *name = halo_emit_arg(&p->e, HALO_ROLE_SCRATCH, scratch, HALO_U8, NULL);
   return halo_arena_printf(r->l->arena, "((__global %s *)%s)[row * (%s)%lld + p]", r->type, name,
                            p->itype, (long long)n);
 }
 
-void halo_sort_emit_read(const halo_sort_records *r, halo_parts *p, int32_t scratch, int64_t n) {
-  halo_parts_open(p);
+void halo_sort_emit_read(const halo_sort_records *r, halo_helpers *p, int32_t scratch, int64_t n) {
+  halo_helpers_open(p);
   halo_emit_line(&p->e, "return %s;", sort_scratch(r, p, scratch, n));
-  halo_parts_close(p, r->type, "_in", "row, p", NULL);
+  halo_helpers_close(p, r->type, "_in", "row, p", NULL);
 }
 
-void halo_sort_emit_write(const halo_sort_records *r, halo_parts *p, int32_t scratch, int64_t n) {
-  halo_parts_open(p);
+void halo_sort_emit_write(const halo_sort_records *r, halo_helpers *p, int32_t scratch, int64_t n) {
+  halo_helpers_open(p);
   halo_emit_line(&p->e, "%s = v;", sort_scratch(r, p, scratch, n));
-  halo_parts_close(p, "void", "_out", "row, p", r->type);
+  halo_helpers_close(p, "void", "_out", "row, p", r->type);
 }
 
-void halo_sort_holes(const halo_sort_records *r, halo_parts *p, halo_template *k) {
-  halo_parts_hole(p, k, "H_T", "%s", r->type);
-  halo_parts_call(p, k, "H_IN", "_in", "row, p");
-  halo_parts_call(p, k, "H_OUT", "_out", "row, p, v");
+void halo_sort_holes(const halo_sort_records *r, halo_helpers *p, halo_template *k) {
+  halo_helpers_hole(p, k, "H_T", "%s", r->type);
+  halo_helpers_call(p, k, "H_IN", "_in", "row, p");
+  halo_helpers_call(p, k, "H_OUT", "_out", "row, p, v");
   if (r->packed) {
-    halo_parts_hole(p, k, "H_BEFORE(a, b)", "((a) < (b))");
+    halo_helpers_hole(p, k, "H_BEFORE(a, b)", "((a) < (b))");
   } else if (r->sort->opcode == HALO_OP_TOPK) {
-    halo_parts_hole(p, k, "H_BEFORE(a, b)",
-                    "(%s_code(a) < %s_code(b) || (%s_code(a) == %s_code(b) && (a).at < (b).at))",
-                    r->name, r->name, r->name, r->name);
+    halo_helpers_hole(p, k, "H_BEFORE(a, b)",
+                      "(%s_code(a) < %s_code(b) || (%s_code(a) == %s_code(b) && (a).at < (b).at))",
+                      r->name, r->name, r->name, r->name);
   } else if (r->code_bits) {
-    halo_parts_hole(p, k, "H_BEFORE(a, b)", "(%s_code(a) < %s_code(b))", r->name, r->name);
+    halo_helpers_hole(p, k, "H_BEFORE(a, b)", "(%s_code(a) < %s_code(b))", r->name, r->name);
   } else {
-    halo_parts_hole(p, k, "H_BEFORE(a, b)", "%s_before(a, b)", r->name);
+    halo_helpers_hole(p, k, "H_BEFORE(a, b)", "%s_before(a, b)", r->name);
   }
 }

@@ -9,7 +9,7 @@
 #define HALO_KERNELS_SORT_RECORDS_H
 
 #include "hlo/comparator.h"
-#include "kernels/parts.h"
+#include "kernels/helpers.h"
 
 typedef struct halo_sort_records {
   const halo_caps *caps;
@@ -29,7 +29,7 @@ typedef struct halo_sort_records {
   const char *name;  /* prefix of what is declared once for all kernels of the sort */
   const char *type;  /* a record's */
   /* Not NULL: the records are another family's, packed, and stay in scratch. It writes the helper "_in(row, p)". */
-  void (*make)(const void *maker, halo_parts *p);
+  void (*make)(const void *maker, halo_helpers *p);
   const void *maker;
 } halo_sort_records;
 
@@ -39,12 +39,12 @@ halo_sort_records halo_sort_describe(const halo_lowering *l, bool packed);
 halo_status halo_sort_declare(halo_sort_records *r, halo_lowering *l);
 /* Helpers of a kernel: "_in(row, p)" makes record p of a row from the operands, "_out(row, p, v)" stores
  * record v as place p of the results; or both from and to scratch of this number. */
-void halo_sort_emit_make(const halo_sort_records *r, halo_parts *p);
-void halo_sort_emit_store(const halo_sort_records *r, halo_parts *p);
-void halo_sort_emit_read(const halo_sort_records *r, halo_parts *p, int32_t scratch, int64_t n);
-void halo_sort_emit_write(const halo_sort_records *r, halo_parts *p, int32_t scratch, int64_t n);
+void halo_sort_emit_make(const halo_sort_records *r, halo_helpers *p);
+void halo_sort_emit_store(const halo_sort_records *r, halo_helpers *p);
+void halo_sort_emit_read(const halo_sort_records *r, halo_helpers *p, int32_t scratch, int64_t n);
+void halo_sort_emit_write(const halo_sort_records *r, halo_helpers *p, int32_t scratch, int64_t n);
 /* The holes H_T, H_IN, H_OUT and H_BEFORE. */
-void halo_sort_holes(const halo_sort_records *r, halo_parts *p, halo_template *k);
+void halo_sort_holes(const halo_sort_records *r, halo_helpers *p, halo_template *k);
 
 /* ---- sort.c: kernels that others use ---- */
 
@@ -52,7 +52,7 @@ void halo_sort_holes(const halo_sort_records *r, halo_parts *p, halo_template *k
 int64_t halo_sort_block_size(const halo_sort_records *r, int64_t n);
 /* Template, holes and launch of the kernel that sorts each block of rows of `n` records, which its helpers
  * read, and hands on the first `keep` of it, one block's behind another's. */
-void halo_sort_block_kernel(const halo_sort_records *r, halo_parts *p, int64_t n, int64_t keep,
+void halo_sort_block_kernel(const halo_sort_records *r, halo_helpers *p, int64_t n, int64_t keep,
                             const char *label);
 /* The implementations of a whole sort; a topk stores what comes first. */
 bool halo_sort_radix_supports(const halo_lowering *l, const char **why);

@@ -20,18 +20,18 @@ static int64_t sort_most(const halo_sort_records *r, int64_t rounds) {
   return most && most < INT64_MAX ? (int64_t)most : INT64_MAX;
 }
 
-typedef void sort_emit_fn(const halo_sort_records *r, halo_parts *p);
+typedef void sort_emit_fn(const halo_sort_records *r, halo_helpers *p);
 
 /* Scratch: two arrays of records, and a radix sort's counts. */
 enum { SORT_FIRST, SORT_SECOND, SORT_COUNTS };
 
-static void sort_read_first(const halo_sort_records *r, halo_parts *p) {
+static void sort_read_first(const halo_sort_records *r, halo_helpers *p) {
   halo_sort_emit_read(r, p, SORT_FIRST, r->n);
 }
-static void sort_write_first(const halo_sort_records *r, halo_parts *p) {
+static void sort_write_first(const halo_sort_records *r, halo_helpers *p) {
   halo_sort_emit_write(r, p, SORT_FIRST, r->n);
 }
-static void sort_write_second(const halo_sort_records *r, halo_parts *p) {
+static void sort_write_second(const halo_sort_records *r, halo_helpers *p) {
   halo_sort_emit_write(r, p, SORT_SECOND, r->n);
 }
 
@@ -52,11 +52,11 @@ static void sort_again(halo_lowering *l, const halo_launch *of, bool swapped, in
   halo_vec_push(&l->launches, again);
 }
 
-static const char *sort_number(halo_parts *p, int64_t value) {
+static const char *sort_number(halo_helpers *p, int64_t value) {
   return halo_emit_value_arg(&p->e, HALO_VALUE_NUMBER, p->e.wide ? HALO_S64 : HALO_S32, value);
 }
 
-static void sort_common_holes(const halo_sort_records *r, halo_parts *p, halo_template *k) {
+static void sort_common_holes(const halo_sort_records *r, halo_helpers *p, halo_template *k) {
   halo_sort_holes(r, p, k);
   halo_template_define_int(k, "H_ROWS", r->rows);
   halo_template_define_int(k, "H_N", r->n);
@@ -98,13 +98,13 @@ static void sort_launch_groups(halo_launch *launch, int64_t groups, int64_t loca
   launch->grid.global[0] = (size_t)(groups * local);
 }
 
-void halo_sort_block_kernel(const halo_sort_records *r, halo_parts *p, int64_t n, int64_t keep,
+void halo_sort_block_kernel(const halo_sort_records *r, halo_helpers *p, int64_t n, int64_t keep,
                             const char *label) {
   sort_blocks cut = sort_cut(r, n);
   int64_t blocks = sort_ceil(n, cut.block);
   bool own = r->caps->is_cpu; /* whose items have a team of their own each */
   halo_template k;
-  halo_parts_template(p, &k, halo_cl_sort, "");
+  halo_helpers_template(p, &k, halo_cl_sort, "");
   halo_sort_holes(r, p, &k);
   halo_template_define_int(&k, "H_ROWS", r->rows);
   halo_template_define_int(&k, "H_N", n);
@@ -116,16 +116,16 @@ void halo_sort_block_kernel(const halo_sort_records *r, halo_parts *p, int64_t n
   halo_template_define_int(&k, "H_KEEP", keep);
   halo_template_define_int(&k, "H_DISTINCT", r->packed);
   if (!own) halo_kernel_group(p->l, (size_t)(cut.team * cut.teams), 1);
-  halo_parts_finish(p, &k);
-  sort_launch_groups(halo_parts_launch(p, label), sort_ceil(r->rows * blocks, cut.teams),
+  halo_helpers_finish(p, &k);
+  sort_launch_groups(halo_helpers_launch(p, label), sort_ceil(r->rows * blocks, cut.teams),
                      cut.team * cut.teams);
 }
 
 int64_t halo_sort_block_size(const halo_sort_records *r, int64_t n) { return sort_cut(r, n).block; }
 
 static halo_status sort_block_step(const halo_sort_records *r, bool last) {
-  halo_parts p;
-  halo_parts_begin(&p, r->l, halo_kernel_name(r->l, "blocks"), false);
+  halo_helpers p;
+  halo_helpers_begin(&p, r->l, halo_kernel_name(r->l, "blocks"), false);
   halo_sort_emit_make(r, &p);
   if (last) {
     halo_sort_emit_store(r, &p);
@@ -134,7 +134,7 @@ static halo_status sort_block_step(const halo_sort_records *r, bool last) {
   }
   halo_sort_block_kernel(r, &p, r->n, halo_sort_block_size(r, r->n),
                          last ? "sort:merge" : "sort:merge_blocks");
-  return halo_parts_end(&p);
+  return halo_helpers_end(&p);
 }
 
 /* Records that a work item merges. */
@@ -148,8 +148,8 @@ static int64_t sort_segment(const halo_sort_records *r) {
 }
 
 static halo_status sort_merge_step(const halo_sort_records *r, int64_t width, bool last) {
-  halo_parts p;
-  halo_parts_begin(&p, r->l, halo_kernel_name(r->l, "merge"), false);
+  halo_helpers p;
+  halo_helpers_begin(&p, r->l, halo_kernel_name(r->l, "merge"), false);
   const char *number = sort_number(&p, width);
   sort_read_first(r, &p);
   if (last) {
@@ -159,19 +159,19 @@ static halo_status sort_merge_step(const halo_sort_records *r, int64_t width, bo
   }
   int64_t segment = sort_segment(r);
   halo_template k;
-  halo_parts_template(&p, &k, halo_cl_sort, "");
+  halo_helpers_template(&p, &k, halo_cl_sort, "");
   sort_common_holes(r, &p, &k);
   halo_template_define_int(&k, "H_OWN", 0);
   halo_template_define_int(&k, "H_BLOCK", 0);
   halo_template_define_int(&k, "H_TEAM", 1);
   halo_template_define_int(&k, "H_SEGMENT", segment);
-  halo_parts_hole(&p, &k, "H_WIDTH", "%s", number);
-  halo_parts_finish(&p, &k);
-  halo_launch *launch = halo_parts_launch(&p, last ? "sort:merge" : "sort:merge_runs");
+  halo_helpers_hole(&p, &k, "H_WIDTH", "%s", number);
+  halo_helpers_finish(&p, &k);
+  halo_launch *launch = halo_helpers_launch(&p, last ? "sort:merge" : "sort:merge_runs");
   int64_t items = r->rows * sort_ceil(r->n, segment);
   halo_launch_items(r->caps, launch, items);
   if (r->caps->is_cpu) sort_launch_groups(launch, items, 1); /* long work items */
-  return halo_parts_end(&p);
+  return halo_helpers_end(&p);
 }
 
 /* Launches behind that which sorts blocks: each makes runs twice as long. */
@@ -267,8 +267,8 @@ static halo_status sort_radix_step(const halo_sort_records *r, const sort_radix 
   static const char *const names[] = {"count", "sum", "put"};
   static const char *const labels[] = {"sort:radix_count", "sort:radix_sum", "sort:radix"};
   bool last = digit == cut->digits - 1 && !r->make;
-  halo_parts p;
-  halo_parts_begin(&p, r->l, halo_kernel_name(r->l, names[step]), false);
+  halo_helpers p;
+  halo_helpers_begin(&p, r->l, halo_kernel_name(r->l, names[step]), false);
   const char *counts = halo_emit_arg(&p.e, HALO_ROLE_SCRATCH, SORT_COUNTS, HALO_U32, NULL);
   const char *shift = step == 1 ? "" : sort_number(&p, sort_radix_shift(r, cut, digit));
   if (step != 1) {
@@ -287,12 +287,12 @@ static halo_status sort_radix_step(const halo_sort_records *r, const sort_radix 
     emit(r, &p);
   }
   halo_template k;
-  halo_parts_template(&p, &k, halo_cl_sort_radix, "");
+  halo_helpers_template(&p, &k, halo_cl_sort_radix, "");
   sort_common_holes(r, &p, &k);
-  halo_parts_hole(&p, &k, "H_COUNTS", "%s", counts);
+  halo_helpers_hole(&p, &k, "H_COUNTS", "%s", counts);
   const char *code = r->packed ? "(r)" : halo_arena_printf(r->l->arena, "%s_code(r)", r->name);
-  halo_parts_hole(&p, &k, "H_DIGIT(r)", "(int)(%s >> %s & %d)", code, shift,
-                  (1 << cut->digit_bits) - 1);
+  halo_helpers_hole(&p, &k, "H_DIGIT(r)", "(int)(%s >> %s & %d)", code, shift,
+                    (1 << cut->digit_bits) - 1);
   int64_t local = cut->local;
   if (step == 1 && !r->caps->is_cpu) local = (int64_t)halo_kernel_local_size(r->caps, 1 << 20);
   halo_template_define_int(&k, "H_STEP", step);
@@ -301,10 +301,10 @@ static halo_status sort_radix_step(const halo_sort_records *r, const sort_radix 
   halo_template_define_int(&k, "H_SHARE", cut->chunk);
   halo_template_define_int(&k, "H_LOCAL", local);
   halo_kernel_group(p.l, (size_t)local, 1);
-  halo_parts_finish(&p, &k);
-  halo_launch *launch = halo_parts_launch(&p, labels[step]);
+  halo_helpers_finish(&p, &k);
+  halo_launch *launch = halo_helpers_launch(&p, labels[step]);
   sort_launch_groups(launch, step == 1 ? r->rows : r->rows * cut->pieces, local);
-  return halo_parts_end(&p);
+  return halo_helpers_end(&p);
 }
 
 /* The launches of one digit. Those between the first and the last one have the same kernels. */

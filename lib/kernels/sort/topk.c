@@ -40,27 +40,27 @@ static int64_t topk_left(const topk_level *level, int64_t keep) {
 }
 
 /* Holes and launch of the kernel in which a work item takes a piece. */
-static void topk_pieces_kernel(const halo_sort_records *r, halo_parts *p, const topk_level *level,
+static void topk_pieces_kernel(const halo_sort_records *r, halo_helpers *p, const topk_level *level,
                                int64_t keep) {
   halo_template k;
-  halo_parts_template(p, &k, halo_cl_topk, "");
+  halo_helpers_template(p, &k, halo_cl_topk, "");
   halo_sort_holes(r, p, &k);
   halo_template_define_int(&k, "H_ROWS", r->rows);
   halo_template_define_int(&k, "H_N", level->n);
   halo_template_define_int(&k, "H_PIECES", level->pieces);
   halo_template_define_int(&k, "H_SHARE", level->chunk);
   halo_template_define_int(&k, "H_KEEP", keep);
-  halo_parts_finish(p, &k);
+  halo_helpers_finish(p, &k);
   int64_t items = r->rows * level->pieces;
-  halo_launch *launch = halo_parts_launch(p, "topk:select");
+  halo_launch *launch = halo_helpers_launch(p, "topk:select");
   launch->grid.local[0] = 1; /* long work items, with memory of their own */
   launch->grid.global[0] = (size_t)items;
 }
 
 static halo_status topk_step(const halo_sort_records *r, int number, const topk_level *level,
                              int64_t keep) {
-  halo_parts p;
-  halo_parts_begin(&p, r->l, halo_kernel_name(r->l, "select"), false);
+  halo_helpers p;
+  halo_helpers_begin(&p, r->l, halo_kernel_name(r->l, "select"), false);
   if (number == 0) {
     halo_sort_emit_make(r, &p);
   } else {
@@ -76,7 +76,7 @@ static halo_status topk_step(const halo_sort_records *r, int number, const topk_
   } else {
     halo_sort_block_kernel(r, &p, level->n, keep, "topk:select");
   }
-  return halo_parts_end(&p);
+  return halo_helpers_end(&p);
 }
 
 static halo_status topk_select_lower(halo_lowering *l) {

@@ -2,7 +2,7 @@
 /* kernels/window/lines.c: windows whose neighbours along the last dimension are vectors, for CPUs: an operation, and how
  * lines are loaded and stored. */
 #include "kernels/families.h"
-#include "kernels/window/parts.h"
+#include "kernels/window/text.h"
 
 /* Operations that have a vector form: an operator, and for maximum and minimum another one that makes one zero of
  * two of different signs. */
@@ -21,7 +21,7 @@ static const lines_vector lines_vectors[HALO_OPCODE_COUNT] = {
  * large arrays are fetched: a core that only waits for what it reads does not use the memory's bandwidth. */
 enum { LINES_BYTES = 64, LINES_INSTRS = 32, LINES_AHEAD = 2048 };
 
-int halo_window_line(const halo_window_parts *w, const halo_lowering *l) {
+int halo_window_line(const halo_window_text *w, const halo_lowering *l) {
   const halo_computation *body = halo_instr_comp(w->instr, HALO_ATTR_TO_APPLY);
   const halo_instr *root = body->root;
   halo_type type = w->values[0].accumulator;
@@ -33,11 +33,11 @@ int halo_window_line(const halo_window_parts *w, const halo_lowering *l) {
   return LINES_BYTES / (int)size;
 }
 
-static const char *lines_type(const halo_window_parts *w, int line) {
+static const char *lines_type(const halo_window_text *w, int line) {
   return halo_arena_printf(w->l->arena, "%s%d", halo_accumulator_ctype(&w->values[0]), line);
 }
 
-void halo_window_emit_line(const halo_window_parts *w, int width) {
+void halo_window_emit_line(const halo_window_text *w, int width) {
   halo_strbuf *out = w->l->source;
   halo_type type = w->values[0].accumulator;
   bool real = halo_type_is_float(type), wide = halo_type_size(type) == 8;
@@ -62,14 +62,14 @@ void halo_window_emit_line(const halo_window_parts *w, int width) {
 }
 
 /* The input where it is read as it lies in memory, else NULL. */
-static const halo_instr *lines_input(const halo_window_parts *w) {
+static const halo_instr *lines_input(const halo_window_text *w) {
   const halo_instr *input = w->instr->operands[0];
   bool as_is = w->values[0].type == w->values[0].accumulator &&
                input->opcode == HALO_OP_PARAMETER && halo_shape_has_default_layout(input->shape);
   return as_is ? input : NULL;
 }
 
-void halo_window_line_holes(const halo_window_parts *w, halo_parts *p, halo_template *k, int width,
+void halo_window_line_holes(const halo_window_text *w, halo_helpers *p, halo_template *k, int width,
                             bool results, bool stream) {
   const halo_reduce_value *value = &w->values[0];
   const char *line = lines_type(w, width);
@@ -77,10 +77,10 @@ void halo_window_line_holes(const halo_window_parts *w, halo_parts *p, halo_temp
   bool stores = results && value->type == value->accumulator &&
                 halo_shape_has_default_layout(halo_leaf_shape(w->instr->shape, 0));
   halo_template_define_int(k, "H_WIDTH", width);
-  halo_parts_hole(p, k, "H_LINE", "%s", line);
-  halo_parts_hole(p, k, "H_MASK", "%s%d", halo_type_size(value->accumulator) == 8 ? "long" : "int",
-                  width);
-  halo_parts_hole(p, k, "H_LINE_OP(a, b)", "%s_line(a, b)", w->name);
+  halo_helpers_hole(p, k, "H_LINE", "%s", line);
+  halo_helpers_hole(p, k, "H_MASK", "%s%d",
+                    halo_type_size(value->accumulator) == 8 ? "long" : "int", width);
+  halo_helpers_hole(p, k, "H_LINE_OP(a, b)", "%s_line(a, b)", w->name);
   halo_template_define_int(k, "H_LOADS", input != NULL);
   halo_template_define_int(k, "H_STORES", stores);
   if (input) {
@@ -93,14 +93,14 @@ void halo_window_line_holes(const halo_window_parts *w, halo_parts *p, halo_temp
           halo_arena_printf(w->l->arena, "h_fetch(%s + (p) %c %d), ", in, w->from_end ? '-' : '+',
                             LINES_AHEAD / (int)halo_type_size(value->type));
     }
-    halo_parts_hole(p, k, "H_INV(p)", "(%svload%d(0, %s + (p)))", ahead, width, in);
+    halo_helpers_hole(p, k, "H_INV(p)", "(%svload%d(0, %s + (p)))", ahead, width, in);
   }
   if (!stores) return;
   const char *out = halo_emit_arg(&p->e, HALO_ROLE_OUTPUT, 0, value->type, NULL);
   if (stream) {
     halo_sections_add(&p->e.sections, "stream");
-    halo_parts_hole(p, k, "H_OUTV(p, v)", "h_stream(v, (__global %s *)(%s + (p)))", line, out);
+    halo_helpers_hole(p, k, "H_OUTV(p, v)", "h_stream(v, (__global %s *)(%s + (p)))", line, out);
   } else {
-    halo_parts_hole(p, k, "H_OUTV(p, v)", "vstore%d(v, 0, %s + (p))", width, out);
+    halo_helpers_hole(p, k, "H_OUTV(p, v)", "vstore%d(v, 0, %s + (p))", width, out);
   }
 }

@@ -3,13 +3,13 @@
  * as many steps as there are elements. Combining is taken to be associative, as XLA takes it to be. */
 #include "hlo/window.h"
 #include "kernels/families.h"
-#include "kernels/window/parts.h"
+#include "kernels/window/text.h"
 
 extern const char halo_cl_scan[], halo_cl_scan_lines[];
 
 /* A scan of a row-major [outer, n, inner] array along n. */
 typedef struct scan_desc {
-  halo_window_parts w;
+  halo_window_text w;
   int64_t outer, n, inner;
   bool reverse;
   int64_t chunk, chunks;
@@ -129,26 +129,26 @@ static bool scan_streams(const scan_desc *v) {
 /* ---- Helpers ---- */
 
 /* What is kept of a sequence: each value in scratch of its own. */
-static void scan_emit_held(const scan_desc *v, halo_parts *p) {
+static void scan_emit_held(const scan_desc *v, halo_helpers *p) {
   halo_emitter *e = &p->e;
   int64_t sequences = v->outer * v->chunks * v->inner;
   halo_value values[HALO_REDUCE_VALUES];
-  halo_parts_open(p);
+  halo_helpers_open(p);
   for (int32_t i = 0; i < v->w.count; i++) {
     halo_type type = v->w.values[i].accumulator;
     values[i] = halo_emit_load(e, halo_emit_arg(e, HALO_ROLE_SCRATCH, i, type, NULL), type,
                                halo_emit_counter(e, "p", sequences));
   }
   halo_accumulator_return(&v->w.a, e, values);
-  halo_parts_close(p, v->w.a.type, "_held", "p", NULL);
-  halo_parts_open(p);
+  halo_helpers_close(p, v->w.a.type, "_held", "p", NULL);
+  halo_helpers_open(p);
   for (int32_t i = 0; i < v->w.count; i++) {
     halo_type type = v->w.values[i].accumulator;
     halo_emit_store(e, halo_emit_arg(e, HALO_ROLE_SCRATCH, i, type, NULL),
                     halo_emit_counter(e, "p", sequences),
                     halo_value_name(type, halo_accumulator_member(&v->w.a, "v", i)));
   }
-  halo_parts_close(p, "void", "_hold", "p", v->w.a.type);
+  halo_helpers_close(p, "void", "_hold", "p", v->w.a.type);
 }
 
 /* ---- Kernels ---- */
@@ -158,22 +158,22 @@ enum { SCAN_COMBINE, SCAN_BEFORE, SCAN_RESULTS };
 static halo_status scan_step(const scan_desc *v, int step) {
   static const char *const labels[] = {"window:scan_chunks", "window:scan_before", "window:scan"};
   const halo_caps *caps = v->w.l->caps;
-  halo_parts p;
+  halo_helpers p;
   bool lines = v->line && step != SCAN_BEFORE;
   /* 64 bits: neighbours are then seen to be neighbours whatever an index is made of. */
-  halo_parts_begin(&p, v->w.l, halo_arena_printf(v->w.l->arena, "%s_%d", v->w.name, step), lines);
+  halo_helpers_begin(&p, v->w.l, halo_arena_printf(v->w.l->arena, "%s_%d", v->w.name, step), lines);
   if (step != SCAN_BEFORE) halo_window_emit_in(&v->w, &p);
   if (step != SCAN_COMBINE) halo_window_emit_start(&v->w, &p);
   if (step == SCAN_RESULTS) halo_window_emit_out(&v->w, &p);
   if (v->chunks > 1) scan_emit_held(v, &p);
   halo_template k;
-  halo_parts_template(&p, &k, lines ? halo_cl_scan_lines : halo_cl_scan, "");
+  halo_helpers_template(&p, &k, lines ? halo_cl_scan_lines : halo_cl_scan, "");
   halo_window_holes(&v->w, &p, &k);
   if (v->chunks > 1) {
-    halo_parts_call(&p, &k, "H_HELD", "_held", "p");
-    halo_parts_call(&p, &k, "H_HOLD", "_hold", "p, v");
+    halo_helpers_call(&p, &k, "H_HELD", "_held", "p");
+    halo_helpers_call(&p, &k, "H_HOLD", "_hold", "p, v");
   } else {
-    halo_parts_call(&p, &k, "H_HELD", "_start", "p"); /* not used */
+    halo_helpers_call(&p, &k, "H_HELD", "_start", "p"); /* not used */
   }
   bool stream = step == SCAN_RESULTS && scan_streams(v);
   if (lines) {
@@ -202,8 +202,8 @@ static halo_status scan_step(const scan_desc *v, int step) {
   halo_template_define_int(&k, "H_LANES", v->lanes);
   halo_template_define_int(&k, "H_LOCAL", local);
   if (step == SCAN_BEFORE) halo_kernel_group(p.l, (size_t)local, 1);
-  halo_parts_finish(&p, &k);
-  halo_launch *launch = halo_parts_launch(&p, labels[step]);
+  halo_helpers_finish(&p, &k);
+  halo_launch *launch = halo_helpers_launch(&p, labels[step]);
   if (step == SCAN_BEFORE) {
     launch->grid.global[0] = (size_t)(rows * local);
   } else {
@@ -212,7 +212,7 @@ static halo_status scan_step(const scan_desc *v, int step) {
     if (caps->is_cpu && items < 4096)
       launch->grid.global[0] = (size_t)items, launch->grid.local[0] = 1;
   }
-  return halo_parts_end(&p);
+  return halo_helpers_end(&p);
 }
 
 halo_status halo_scan_lower(halo_lowering *l) {

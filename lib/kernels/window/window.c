@@ -3,7 +3,7 @@
  * window. */
 #include "hlo/window.h"
 #include "kernels/families.h"
-#include "kernels/window/parts.h"
+#include "kernels/window/text.h"
 
 extern const char halo_cl_window[], halo_cl_window_lines[];
 
@@ -38,7 +38,7 @@ static bool window_lanes_supports(const halo_lowering *l, const char **why) {
   const halo_instr *root = halo_lowering_root(l);
   const halo_shape *shape = halo_leaf_shape(root->shape, 0);
   const halo_attr *window = halo_instr_attr(root, HALO_ATTR_WINDOW);
-  halo_window_parts w;
+  halo_window_text w;
   *why = "the last dimension is short, or dilated";
   if (!window || shape->rank == 0 || shape->dims[shape->rank - 1] < WINDOW_LEAST) return false;
   if (window->window.data[shape->rank - 1].base_dilation != 1) return false;
@@ -79,13 +79,13 @@ static const char *window_at(halo_emitter *e, const halo_window_dim *w, const ha
 }
 
 /* "_row(r, k)": all dimensions but the last. */
-static void window_emit_row(const halo_window_parts *w, halo_parts *p) {
+static void window_emit_row(const halo_window_text *w, halo_helpers *p) {
   const halo_shape *in = w->instr->operands[0]->shape, *out = halo_leaf_shape(w->instr->shape, 0);
   const halo_attr *window = halo_instr_attr(w->instr, HALO_ATTR_WINDOW);
   int last = in->rank - 1;
   int64_t rows = 1;
   for (int d = 0; d < last; d++) rows *= out->dims[d];
-  halo_parts_open(p);
+  halo_helpers_open(p);
   halo_emitter *e = &p->e;
   const halo_integer *offsets[HALO_MAX_RANK], *at[HALO_MAX_RANK];
   window_offsets(e, window, in->rank, offsets);
@@ -104,21 +104,21 @@ static void window_emit_row(const halo_window_parts *w, halo_parts *p) {
     halo_emit_line(e, "from = from * %lld + t%d / %lld;", size, d, holes);
   }
   halo_emit_line(e, "return from * %lld;", (long long)in->dims[last]);
-  halo_parts_close(p, p->itype, "_row", "r, k", NULL);
+  halo_helpers_close(p, p->itype, "_row", "r, k", NULL);
 }
 
 /* "_along(c, k)": the last one. */
-static void window_emit_along(const halo_window_parts *w, halo_parts *p) {
+static void window_emit_along(const halo_window_text *w, halo_helpers *p) {
   const halo_shape *out = halo_leaf_shape(w->instr->shape, 0);
   const halo_attr *window = halo_instr_attr(w->instr, HALO_ATTR_WINDOW);
   int last = out->rank - 1;
-  halo_parts_open(p);
+  halo_helpers_open(p);
   const halo_integer *offsets[HALO_MAX_RANK];
   window_offsets(&p->e, window, out->rank, offsets);
   halo_emit_line(&p->e, "return %s;",
                  window_at(&p->e, &window->window.data[last],
                            halo_emit_counter(&p->e, "c", out->dims[last]), offsets[last]));
-  halo_parts_close(p, p->itype, "_along", "c, k", NULL);
+  halo_helpers_close(p, p->itype, "_along", "c, k", NULL);
 }
 
 /* A loop over a dimension of the window, of those of its elements that lie inside. Gives where in the array. */
@@ -153,13 +153,13 @@ static const char *window_emit_loop(halo_emitter *e, const halo_window_dim *w, i
 }
 
 /* The holes H_EACH and H_END: loops over all dimensions of the window but the last. */
-static void window_each_holes(const halo_window_parts *w, halo_parts *p, halo_template *k) {
+static void window_each_holes(const halo_window_text *w, halo_helpers *p, halo_template *k) {
   const halo_shape *in = w->instr->operands[0]->shape, *out = halo_leaf_shape(w->instr->shape, 0);
   const halo_attr *window = halo_instr_attr(w->instr, HALO_ATTR_WINDOW);
   int last = in->rank - 1, loops = 0;
   int64_t rows = 1;
   for (int d = 0; d < last; d++) rows *= out->dims[d];
-  halo_parts_open(p);
+  halo_helpers_open(p);
   halo_emitter *e = &p->e;
   const halo_integer *at[HALO_MAX_RANK], *row = halo_emit_counter(e, "r", rows);
   for (int d = last - 1; d >= 0; d--) {
@@ -174,10 +174,10 @@ static void window_each_holes(const halo_window_parts *w, halo_parts *p, halo_te
                              window_emit_loop(e, dim, d, in->dims[d], out->dims[d], at[d]));
   }
   halo_emit_line(e, "const H_INT from = %s * %lld;", from, (long long)in->dims[last]);
-  halo_parts_hole(p, k, "H_EACH(r)", "%s", halo_strbuf_text(&e->body));
+  halo_helpers_hole(p, k, "H_EACH(r)", "%s", halo_strbuf_text(&e->body));
   const char *end = "";
   for (int i = 0; i < loops; i++) end = halo_arena_printf(e->arena, "%s}", end);
-  halo_parts_hole(p, k, "H_END", "%s", end);
+  halo_helpers_hole(p, k, "H_END", "%s", end);
 }
 
 /* Columns of a work item. */
@@ -188,28 +188,28 @@ static int64_t window_lanes(const halo_window_dim *last, int64_t columns) {
 }
 
 /* Elements one by one. */
-static void window_plain_template(const halo_window_parts *w, halo_parts *p, halo_template *k,
+static void window_plain_template(const halo_window_text *w, halo_helpers *p, halo_template *k,
                                   bool lines) {
   const halo_attr *window = halo_instr_attr(w->instr, HALO_ATTR_WINDOW);
   int64_t size = 1;
   for (int32_t d = 0; d < window->window.count; d++) size *= window->window.data[d].size;
   window_emit_row(w, p);
   window_emit_along(w, p);
-  halo_parts_template(p, k, halo_cl_window, "");
-  halo_parts_call(p, k, "H_ROW", "_row", "r, k");
-  halo_parts_call(p, k, "H_ALONG", "_along", "c, k");
+  halo_helpers_template(p, k, halo_cl_window, "");
+  halo_helpers_call(p, k, "H_ROW", "_row", "r, k");
+  halo_helpers_call(p, k, "H_ALONG", "_along", "c, k");
   halo_template_define_int(k, "H_WINDOW", size);
   halo_template_define_int(k, "H_LINE", HALO_WINDOW_LINE);
   halo_window_stream_holes(w, p, k, lines && halo_window_streams(w, HALO_WINDOW_LINE));
 }
 
 /* Rows by lines that are vectors. */
-static void window_line_template(const halo_window_parts *w, halo_parts *p, halo_template *k,
+static void window_line_template(const halo_window_text *w, halo_helpers *p, halo_template *k,
                                  int width, bool lines) {
   const halo_shape *in = w->instr->operands[0]->shape;
   const halo_attr *window = halo_instr_attr(w->instr, HALO_ATTR_WINDOW);
   const halo_window_dim *last = &window->window.data[in->rank - 1];
-  halo_parts_template(p, k, halo_cl_window_lines, "");
+  halo_helpers_template(p, k, halo_cl_window_lines, "");
   window_each_holes(w, p, k);
   halo_window_line_holes(w, p, k, width, true, lines && halo_window_streams(w, width));
   halo_template_define_int(k, "H_SIZE", last->size);
@@ -218,7 +218,7 @@ static void window_line_template(const halo_window_parts *w, halo_parts *p, halo
 }
 
 static halo_status window_lanes_lower(halo_lowering *l) {
-  halo_window_parts w;
+  halo_window_text w;
   const char *why;
   halo_window_describe(l, &w, &why);
   const halo_shape *in = w.instr->operands[0]->shape, *out = halo_leaf_shape(w.instr->shape, 0);
@@ -231,9 +231,9 @@ static halo_status window_lanes_lower(halo_lowering *l) {
   bool lines = columns % lanes == 0 && lanes % HALO_WINDOW_LINE == 0;
   int width = halo_window_line(&w, l);
   if (width && lanes % width != 0) width = 0;
-  halo_parts p;
+  halo_helpers p;
   /* 64 bits: neighbours are then seen to be neighbours whatever an index is made of. */
-  halo_parts_begin(&p, l, w.name, width > 0);
+  halo_helpers_begin(&p, l, w.name, width > 0);
   halo_window_emit_in(&w, &p);
   halo_window_emit_start(&w, &p);
   halo_window_emit_out(&w, &p);
@@ -250,10 +250,10 @@ static halo_status window_lanes_lower(halo_lowering *l) {
   halo_template_define_int(&k, "H_N", in->dims[out->rank - 1]);
   halo_template_define_int(&k, "H_STRIDE", last->stride);
   halo_template_define_int(&k, "H_LANES", lanes);
-  halo_parts_finish(&p, &k);
-  halo_launch *launch = halo_parts_launch(&p, "window:lanes");
+  halo_helpers_finish(&p, &k);
+  halo_launch *launch = halo_helpers_launch(&p, "window:lanes");
   halo_launch_items(l->caps, launch, count / columns * ((columns + lanes - 1) / lanes));
-  return halo_parts_end(&p);
+  return halo_helpers_end(&p);
 }
 
 static const halo_implementation window_implementations[] = {

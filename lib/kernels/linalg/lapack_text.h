@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* kernels/linalg/lapack_parts.h: what kernels of LAPACK's routines share. Private to lapack*.c. */
-#ifndef HALO_KERNELS_LINALG_LAPACK_PARTS_H
-#define HALO_KERNELS_LINALG_LAPACK_PARTS_H
+/* kernels/linalg/lapack_text.h: what kernels of LAPACK's routines share. Private to lapack*.c. */
+#ifndef HALO_KERNELS_LINALG_LAPACK_TEXT_H
+#define HALO_KERNELS_LINALG_LAPACK_TEXT_H
 
 #include "hlo/lapack.h"
 #include "kernels/linalg/linalg.h"
 
 halo_lapack_desc lapack_desc(const halo_lowering *l);
 /* Writes the helpers that read and store elements. */
-void lapack_emit_parts(halo_parts *p, const halo_lapack_desc *v);
+void lapack_emit_helpers(halo_helpers *p, const halo_lapack_desc *v);
 /* The holes for arithmetic, H_IM(v), H_MAKE(re, im), H_REAL(r), H_MUL(a, b), H_SIZE(v), H_IS_ZERO(v) and H_LEAST beside that
  * of kernels/linalg/linalg.h, which are put in too. */
-void lapack_arithmetic(halo_parts *p, halo_template *k, halo_type type);
+void lapack_arithmetic(halo_helpers *p, halo_template *k, halo_type type);
 /* The holes for the helpers and for arithmetic, and for extents, H_M, H_N, H_K and H_BATCH. */
-void lapack_holes(halo_parts *p, halo_template *k, const halo_lapack_desc *v);
+void lapack_holes(halo_helpers *p, halo_template *k, const halo_lapack_desc *v);
 /* A work item a matrix. Those of CPUs are long: a few a group, but enough groups to share out, and groups of one where
  * they are so few that a region may take them. */
 void lapack_launch_items(const halo_caps *caps, halo_launch *launch, int64_t batch);

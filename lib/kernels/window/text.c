@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* kernels/window/parts.c: what the kernels of a reduce-window have in common. */
-#include "kernels/window/parts.h"
+/* kernels/window/text.c: what the kernels of a reduce-window have in common. */
+#include "kernels/window/text.h"
 
 #include "codegen/ctype.h"
 #include "kernels/families.h"
 
-bool halo_window_describe(const halo_lowering *l, halo_window_parts *out, const char **why) {
+bool halo_window_describe(const halo_lowering *l, halo_window_text *out, const char **why) {
   const halo_instr *instr = halo_lowering_root(l);
-  *out = (halo_window_parts){.instr = instr, .count = instr->operand_count / 2};
+  *out = (halo_window_text){.instr = instr, .count = instr->operand_count / 2};
   *why = "too many arrays together";
   if (out->count > HALO_REDUCE_VALUES) return false;
   for (int32_t i = 0; i < out->count; i++) {
@@ -27,7 +27,7 @@ int halo_window_body_cost(const halo_instr *instr) {
   return cost > 0 ? cost : 1;
 }
 
-halo_status halo_window_declare(halo_window_parts *w, halo_lowering *l, const char *suffix) {
+halo_status halo_window_declare(halo_window_text *w, halo_lowering *l, const char *suffix) {
   w->l = l;
   w->name = halo_kernel_name(l, suffix);
   if (w->is_inlined && w->count == 1) {
@@ -47,7 +47,7 @@ static emit_index *window_index(halo_emitter *e, const halo_shape *shape) {
 }
 
 /* Values of operands from the first one on, as what the accumulator holds. */
-static void window_emit_operands(const halo_window_parts *w, halo_parts *p, emit_frame *frame,
+static void window_emit_operands(const halo_window_text *w, halo_helpers *p, emit_frame *frame,
                                  int32_t first, emit_index *index) {
   halo_value values[HALO_REDUCE_VALUES];
   for (int32_t i = 0; i < w->count; i++) {
@@ -59,21 +59,21 @@ static void window_emit_operands(const halo_window_parts *w, halo_parts *p, emit
   halo_accumulator_return(&w->a, &p->e, values);
 }
 
-void halo_window_emit_in(const halo_window_parts *w, halo_parts *p) {
-  emit_frame *frame = halo_parts_open(p);
+void halo_window_emit_in(const halo_window_text *w, halo_helpers *p) {
+  emit_frame *frame = halo_helpers_open(p);
   window_emit_operands(w, p, frame, 0, window_index(&p->e, w->instr->operands[0]->shape));
-  halo_parts_close(p, w->a.type, "_in", "p", NULL);
+  halo_helpers_close(p, w->a.type, "_in", "p", NULL);
 }
 
-void halo_window_emit_start(const halo_window_parts *w, halo_parts *p) {
-  emit_frame *frame = halo_parts_open(p);
+void halo_window_emit_start(const halo_window_text *w, halo_helpers *p) {
+  emit_frame *frame = halo_helpers_open(p);
   window_emit_operands(w, p, frame, w->count, halo_index_scalar(&p->e));
-  halo_parts_close(p, w->a.type, "_start", "p", NULL);
+  halo_helpers_close(p, w->a.type, "_start", "p", NULL);
 }
 
-void halo_window_emit_out(const halo_window_parts *w, halo_parts *p) {
+void halo_window_emit_out(const halo_window_text *w, halo_helpers *p) {
   halo_emitter *e = &p->e;
-  halo_parts_open(p);
+  halo_helpers_open(p);
   emit_index *index = window_index(e, halo_leaf_shape(w->instr->shape, 0));
   halo_value values[HALO_REDUCE_VALUES];
   for (int32_t i = 0; i < w->count; i++) values[i] = halo_accumulator_load(&w->a, "v", i);
@@ -83,10 +83,10 @@ void halo_window_emit_out(const halo_window_parts *w, halo_parts *p) {
     halo_emit_store(e, halo_emit_arg(e, HALO_ROLE_OUTPUT, i, leaf->type, NULL),
                     halo_index_position(e, index, leaf), value);
   }
-  halo_parts_close(p, "void", "_out", "p", w->a.type);
+  halo_helpers_close(p, "void", "_out", "p", w->a.type);
 }
 
-bool halo_window_streams(const halo_window_parts *w, int line) {
+bool halo_window_streams(const halo_window_text *w, int line) {
   const halo_shape *shape = halo_leaf_shape(w->instr->shape, 0);
   const halo_reduce_value *value = &w->values[0];
   return w->l->caps->is_cpu && w->count == 1 && (int)halo_type_size(value->type) * line == 64 &&
@@ -94,22 +94,22 @@ bool halo_window_streams(const halo_window_parts *w, int line) {
          halo_shape_byte_size(shape) >= HALO_STREAM_BYTES;
 }
 
-void halo_window_stream_holes(const halo_window_parts *w, halo_parts *p, halo_template *k,
+void halo_window_stream_holes(const halo_window_text *w, halo_helpers *p, halo_template *k,
                               bool stream) {
   halo_template_define_int(k, "H_STREAM", stream);
   if (!stream) return;
   halo_type type = w->values[0].type;
   halo_sections_add(&p->e.sections, "stream");
-  halo_parts_hole(p, k, "H_OUTV(p, line)",
-                  "h_stream(vload%d(0, line), (__global %s%d *)(%s + (p)))", HALO_WINDOW_LINE,
-                  halo_ctype_storage(type), HALO_WINDOW_LINE,
-                  halo_emit_arg(&p->e, HALO_ROLE_OUTPUT, 0, type, NULL));
+  halo_helpers_hole(p, k, "H_OUTV(p, line)",
+                    "h_stream(vload%d(0, line), (__global %s%d *)(%s + (p)))", HALO_WINDOW_LINE,
+                    halo_ctype_storage(type), HALO_WINDOW_LINE,
+                    halo_emit_arg(&p->e, HALO_ROLE_OUTPUT, 0, type, NULL));
 }
 
-void halo_window_holes(const halo_window_parts *w, halo_parts *p, halo_template *k) {
-  halo_parts_hole(p, k, "H_T", "%s", w->a.type);
-  halo_parts_hole(p, k, "H_OP(a, b)", "%s_op(a, b)", w->name);
-  halo_parts_call(p, k, "H_IN", "_in", "p");
-  halo_parts_call(p, k, "H_START", "_start", "p");
-  halo_parts_call(p, k, "H_OUT", "_out", "p, v");
+void halo_window_holes(const halo_window_text *w, halo_helpers *p, halo_template *k) {
+  halo_helpers_hole(p, k, "H_T", "%s", w->a.type);
+  halo_helpers_hole(p, k, "H_OP(a, b)", "%s_op(a, b)", w->name);
+  halo_helpers_call(p, k, "H_IN", "_in", "p");
+  halo_helpers_call(p, k, "H_START", "_start", "p");
+  halo_helpers_call(p, k, "H_OUT", "_out", "p, v");
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* kernels/linalg/lapack_parts.c: what kernels of LAPACK's routines share: arguments, elements, holes, launches. */
-#include "kernels/linalg/lapack_parts.h"
+/* kernels/linalg/lapack_text.c: what kernels of LAPACK's routines share: arguments, elements, holes, launches. */
+#include "kernels/linalg/lapack_text.h"
 
 #include "codegen/ctype.h"
 
@@ -38,10 +38,10 @@ static const char *lapack_names(halo_arena *arena, const lapack_part *part, bool
   return with_value ? halo_arena_printf(arena, "%s, v", text) : text;
 }
 
-static void lapack_emit_part(halo_parts *p, const halo_instr *call, const halo_lapack_desc *v,
-                             const lapack_part *part) {
+static void lapack_emit_helper(halo_helpers *p, const halo_instr *call, const halo_lapack_desc *v,
+                               const lapack_part *part) {
   halo_emitter *e = &p->e;
-  emit_frame *frame = halo_parts_open(p);
+  emit_frame *frame = halo_helpers_open(p);
   const halo_shape *shape =
       part->store ? halo_leaf_shape(call->shape, part->leaf) : call->operands[part->leaf]->shape;
   const halo_integer *batch = halo_emit_counter(e, "b", v->batch), *at[2];
@@ -58,8 +58,8 @@ static void lapack_emit_part(halo_parts *p, const halo_instr *call, const halo_l
     halo_value value = halo_emit_value(e, frame, call->operands[part->leaf], 0, index);
     halo_emit_line(e, "return %s;", value.text);
   }
-  halo_parts_close(p, part->store ? "void" : type, part->suffix,
-                   lapack_names(p->l->arena, part, false), part->store ? type : NULL);
+  halo_helpers_close(p, part->store ? "void" : type, part->suffix,
+                     lapack_names(p->l->arena, part, false), part->store ? type : NULL);
 }
 
 /* The helpers of each routine's kernel; a NULL hole ends a list. */
@@ -80,14 +80,14 @@ static const lapack_part lapack_parts[][LAPACK_PARTS] = {
                            {"H_OUT", "_out", {"i", "j"}, 2, 0, true}},
 };
 
-void lapack_emit_parts(halo_parts *p, const halo_lapack_desc *v) {
+void lapack_emit_helpers(halo_helpers *p, const halo_lapack_desc *v) {
   const halo_instr *call = halo_lowering_root(p->l);
   for (const lapack_part *part = lapack_parts[v->routine]; part->hole; part++) {
-    lapack_emit_part(p, call, v, part);
+    lapack_emit_helper(p, call, v, part);
   }
 }
 
-void lapack_arithmetic(halo_parts *p, halo_template *k, halo_type type) {
+void lapack_arithmetic(halo_helpers *p, halo_template *k, halo_type type) {
   halo_linalg_holes(p, k, type);
   bool wide = halo_type_real_part(type) == HALO_F64;
   halo_template_define(k, "H_LEAST", wide ? "H_LEAST 1e-200" : "H_LEAST 1e-25f");
@@ -102,16 +102,16 @@ void lapack_arithmetic(halo_parts *p, halo_template *k, halo_type type) {
   }
   const char *t = halo_ctype_compute(type);
   halo_template_define(k, "H_IM", "H_IM(v) ((v).y)");
-  halo_parts_hole(p, k, "H_MAKE(re, im)", "((%s)(re, im))", t);
-  halo_parts_hole(p, k, "H_REAL(r)", "((%s)(r, 0))", t);
-  halo_parts_hole(p, k, "H_MUL(a, b)", "h_mul_%s(a, b)", halo_type_name(type));
+  halo_helpers_hole(p, k, "H_MAKE(re, im)", "((%s)(re, im))", t);
+  halo_helpers_hole(p, k, "H_REAL(r)", "((%s)(r, 0))", t);
+  halo_helpers_hole(p, k, "H_MUL(a, b)", "h_mul_%s(a, b)", halo_type_name(type));
   halo_template_define(k, "H_SIZE", "H_SIZE(v) (fabs((v).x) + fabs((v).y))");
   halo_template_define(k, "H_IS_ZERO", "H_IS_ZERO(v) ((v).x == 0 && (v).y == 0)");
 }
 
-void lapack_holes(halo_parts *p, halo_template *k, const halo_lapack_desc *v) {
+void lapack_holes(halo_helpers *p, halo_template *k, const halo_lapack_desc *v) {
   for (const lapack_part *part = lapack_parts[v->routine]; part->hole; part++) {
-    halo_parts_call(p, k, part->hole, part->suffix, lapack_names(p->l->arena, part, part->store));
+    halo_helpers_call(p, k, part->hole, part->suffix, lapack_names(p->l->arena, part, part->store));
   }
   lapack_arithmetic(p, k, v->type);
   halo_template_define_int(k, "H_M", v->rows);
