@@ -37,6 +37,7 @@ enum {
   RUN_NO_FUSION,
   RUN_NO_OPTIMIZATION,
   RUN_KERNELS,
+  RUN_STRICT_ORDER,
   RUN_DUMP,
   RUN_COMPILE_ONLY
 };
@@ -94,6 +95,8 @@ static const tool_option run_options[] = {
      "0)"},
     {RUN_KERNELS, 0, "kernels", "LIST",
      "implementations to force or to leave out, as dot:clblast,-reduce:row"},
+    {RUN_STRICT_ORDER, 0, "strict-order", NULL,
+     "combine elements one after the other where a computation may depend on their order"},
     {RUN_NO_FUSION, 0, "no-fusion", NULL, "a kernel for every instruction"},
     {RUN_NO_OPTIMIZATION, 0, "no-optimization", NULL, "only the passes that are needed to run"},
     {RUN_EXPLAIN, 'e', "explain", NULL, "say which implementation each step got, and why"},
@@ -228,6 +231,7 @@ static bool run_take_option(const tool_args *args, int id, const char *value,
       return true;
     case RUN_NO_FUSION: request->compile.no_fusion = true; return true;
     case RUN_NO_OPTIMIZATION: request->compile.no_optimization = true; return true;
+    case RUN_STRICT_ORDER: request->compile.strict_order = true; return true;
     case RUN_KERNELS: request->compile.kernels = value; return true;
     case RUN_DUMP: request->compile.dump_dir = value; return true;
     case RUN_COMPILE_ONLY: request->compile_only = true; return true;

@@ -201,6 +201,10 @@ typedef struct halo_compile_options {
    * partition has the whole array. */
   const bool *free_arguments, *free_results;
   int free_argument_count, free_result_count;
+  /* A reduction by a computation that is not known to be associative combines its elements one after the other, however
+   * long that takes. By default such computations are taken as associative, as in XLA. $HALO_STRICT_ORDER has the same
+   * effect. */
+  bool strict_order;
 } halo_compile_options;
 
 /* Compiles a module for the client's first device, or for those of options->devices. The module is

@@ -16,6 +16,7 @@
  *   HALO_TIME_COMMANDS queues of GPUs record when kernels run, for profilers; those of CPUs always do
  *   HALO_KERNELS         implementations to force or to skip: "dot:clblast,-reduce:row"
  *   HALO_NO_FUSION       1: every instruction its own kernel
+ *   HALO_STRICT_ORDER    1: reductions by bodies that may not be associative combine elements in order
  *   HALO_WIDE_INDICES    1: kernels count in 64 bits however small their arrays are
  *   HALO_REGION_TIME     microseconds that a kernel of many steps may take, as estimated, until it leaves
  *                        the device to others for a moment; unset: 50000
@@ -55,6 +56,7 @@ typedef enum halo_config {
   HALO_CONFIG_TIME_COMMANDS,
   HALO_CONFIG_KERNELS,
   HALO_CONFIG_NO_FUSION,
+  HALO_CONFIG_STRICT_ORDER,
   HALO_CONFIG_WIDE_INDICES,
   HALO_CONFIG_REGION_TIME,
   HALO_CONFIG_COLLECTIVE_TIMEOUT,

@@ -9,6 +9,7 @@
 #include "client/executable.h"
 #include "custom/custom.h"
 #include "halo/passes.h"
+#include "hlo/reduction.h"
 #include "passes/passes.h"
 #include "plan/lower.h"
 #include "text/text.h"
@@ -119,16 +120,8 @@ static halo_status compile_plan(compile_job *job) {
   return compile_dump_plan(dump, job->plan);
 }
 
-/* A list of the header, such as which shardings of arguments the partitioner may choose. */
-static void compile_set_header(halo_module *module, const char *name, const bool *list, int count) {
-  halo_strbuf text = {0};
-  if (count <= 0 || !list) return;
-  for (int i = 0; i < count; i++) {
-    halo_strbuf_printf(&text, "%c%s", i ? ',' : '{', list[i] ? "true" : "false");
-  }
-  halo_strbuf_char(&text, '}');
-  halo_header_attr attr = {name, halo_arena_strdup(&module->arena, halo_strbuf_text(&text))};
-  halo_strbuf_deinit(&text);
+static void compile_set_header(halo_module *module, const char *name, const char *text) {
+  halo_header_attr attr = {name, halo_arena_strdup(&module->arena, text)};
   for (int32_t i = 0; i < module->header.count; i++) {
     if (strcmp(module->header.data[i].name, name) != 0) continue;
     module->header.data[i] = attr;
@@ -137,11 +130,23 @@ static void compile_set_header(halo_module *module, const char *name, const bool
   halo_vec_push(&module->header, attr);
 }
 
+/* A list of the header, such as which shardings of arguments the partitioner may choose. */
+static void compile_set_list(halo_module *module, const char *name, const bool *list, int count) {
+  halo_strbuf text = {0};
+  if (count <= 0 || !list) return;
+  for (int i = 0; i < count; i++) {
+    halo_strbuf_printf(&text, "%c%s", i ? ',' : '{', list[i] ? "true" : "false");
+  }
+  halo_strbuf_char(&text, '}');
+  compile_set_header(module, name, halo_strbuf_text(&text));
+  halo_strbuf_deinit(&text);
+}
+
 static void compile_set_free(halo_module *module, const halo_compile_options *options) {
-  compile_set_header(module, "allow_spmd_sharding_propagation_to_parameters",
-                     options->free_arguments, options->free_argument_count);
-  compile_set_header(module, "allow_spmd_sharding_propagation_to_output", options->free_results,
-                     options->free_result_count);
+  compile_set_list(module, "allow_spmd_sharding_propagation_to_parameters", options->free_arguments,
+                   options->free_argument_count);
+  compile_set_list(module, "allow_spmd_sharding_propagation_to_output", options->free_results,
+                   options->free_result_count);
 }
 
 static halo_status compile_run(void *user) {
@@ -150,6 +155,9 @@ static halo_status compile_run(void *user) {
   job->optimized->replica_count = job->replicas;
   job->optimized->num_partitions = job->partitions;
   compile_set_free(job->optimized, job->options);
+  if (job->options->strict_order || halo_config_flag(HALO_CONFIG_STRICT_ORDER)) {
+    compile_set_header(job->optimized, HALO_STRICT_ORDER_ATTR, "true");
+  }
   if (job->partitions > 1) job->partitioned = halo_module_clone(job->optimized);
   halo_status status = compile_plan(job);
   if (status == HALO_OK) return HALO_OK;

@@ -5,6 +5,8 @@
 
 #include "base/pointer_map.h"
 
+#include <string.h>
+
 /* ---- Finding ---- */
 
 /* Where a walk from the root has been. */
@@ -107,18 +109,20 @@ static const reduction_part reduction_parts[HALO_OPCODE_COUNT] = {
     [HALO_OP_PARAMETER] = REDUCTION_DECIDES,
 };
 
-/* Bodies whose elements need not be combined one after the other: one associative and commutative op
- * on the two parameters, or, with several accumulators, a choice among the arguments by comparisons
- * (argmax and its kin). The latter may prefer the earlier of two (the first NaN), so that neighbours
- * may be combined in groups but not change places. Other bodies keep the order of the reference:
- * reduce:loop. */
-static bool reduction_is_associative(const halo_computation *body) {
+/* One associative and commutative operation on the two parameters: elements may change places. */
+static bool reduction_is_plain(const halo_computation *body) {
   const halo_instr *root = body->root;
-  if (halo_opcode_has_trait(root->opcode, HALO_TRAIT_ASSOC)) {
-    if (!halo_opcode_associates(root->opcode, root->shape->type)) return false;
-    const halo_instr *a = root->operands[0], *b = root->operands[1];
-    return a->opcode == HALO_OP_PARAMETER && b->opcode == HALO_OP_PARAMETER && a != b;
+  if (!halo_opcode_has_trait(root->opcode, HALO_TRAIT_ASSOC) ||
+      !halo_opcode_associates(root->opcode, root->shape->type)) {
+    return false;
   }
+  const halo_instr *a = root->operands[0], *b = root->operands[1];
+  return a->opcode == HALO_OP_PARAMETER && b->opcode == HALO_OP_PARAMETER && a != b;
+}
+
+/* With several accumulators, a choice among the arguments by comparisons (argmax and its kin). It may prefer the
+ * earlier of two (the first NaN), so that neighbours may be combined in groups but not change places. */
+static bool reduction_is_choice(const halo_computation *body) {
   bool selects = false;
   for (int32_t i = 0; i < body->instrs.count; i++) {
     const halo_instr *instr = body->instrs.data[i];
@@ -128,16 +132,38 @@ static bool reduction_is_associative(const halo_computation *body) {
     if (extreme && !halo_opcode_associates(instr->opcode, instr->shape->type)) return false;
     selects |= part == REDUCTION_CHOOSES;
   }
-  return selects && root->opcode == HALO_OP_TUPLE;
+  return selects && body->root->opcode == HALO_OP_TUPLE;
+}
+
+bool halo_module_keeps_order(const halo_module *module) {
+  for (int32_t i = 0; i < module->header.count; i++) {
+    const halo_header_attr *attr = &module->header.data[i];
+    if (strcmp(attr->name, HALO_STRICT_ORDER_ATTR) == 0) return strcmp(attr->text, "true") == 0;
+  }
+  return false;
+}
+
+/* Any other body is taken as associative, as in XLA, unless the caller wants the order kept. XLA's CPU backend combines up to
+ * 32 elements along each dimension in order, and more of them as a tree: so does this, of up to 32 x 32 elements. */
+static bool reduction_may_be_tree(const halo_reduce_desc *v, const halo_instr *reduce,
+                                  const char **why) {
+  enum { SIDE = 32 };
+  const halo_computation *body = halo_instr_comp(reduce, HALO_ATTR_TO_APPLY);
+  if (reduction_is_plain(body) || reduction_is_choice(body)) return true;
+  *why = "strict order: the computation may depend on the order of the elements";
+  if (halo_module_keeps_order(reduce->parent->module)) return false;
+  int32_t count;
+  const int64_t *dims = halo_instr_ints(reduce, HALO_ATTR_DIMENSIONS, &count);
+  bool few = v->n <= SIDE * SIDE;
+  for (int32_t i = 0; i < count; i++) few &= v->in->dims[dims[i]] <= SIDE;
+  *why = "the computation may depend on the order of the elements, which are few";
+  return !few;
 }
 
 /* The accumulators of one reduction. */
 static bool reduction_add_values(halo_reduce_desc *v, const halo_instr *reduce, const char **why) {
   int32_t n = reduce->operand_count / 2;
-  if (!reduction_is_associative(halo_instr_comp(reduce, HALO_ATTR_TO_APPLY))) {
-    *why = "the computation may depend on the order of the elements";
-    return false;
-  }
+  if (!reduction_may_be_tree(v, reduce, why)) return false;
   for (int32_t i = 0; i < n; i++) {
     halo_type type = halo_leaf_shape(reduce->shape, i)->type;
     *why = "input and result types differ";
@@ -149,7 +175,7 @@ static bool reduction_add_values(halo_reduce_desc *v, const halo_instr *reduce, 
     bool narrow = halo_type_is_float(type) && halo_type_size(type) < 4;
     v->values[v->value_count++] = (halo_reduce_value){reduce, i, type, narrow ? HALO_F32 : type};
   }
-  v->ordered |= n > 1;
+  v->ordered |= n > 1 || !reduction_is_plain(halo_instr_comp(reduce, HALO_ATTR_TO_APPLY));
   return true;
 }
 

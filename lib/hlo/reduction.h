@@ -25,8 +25,13 @@ typedef struct halo_reduce_desc {
   int32_t value_count;
   int64_t outer, n, inner;
   const halo_shape *in, *out; /* dimensions of all operands and of all results */
-  bool ordered;               /* a body is only associative: neighbours must not change places */
+  bool ordered;               /* a body may not commute: elements must not change places */
 } halo_reduce_desc;
+
+/* Of a module's header: "true" where reductions by a body that is not known to be associative combine their elements
+ * one after the other (HALO_STRICT_ORDER). */
+#define HALO_STRICT_ORDER_ATTR "halo_strict_order"
+bool halo_module_keeps_order(const halo_module *module);
 
 /* Finds the reductions that the root is, or comes from by operations that stay at the result's own
  * position: elementwise ones, reshapes and copies. None: hero_count is 0. Only `heroes` is filled in. */

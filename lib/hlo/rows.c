@@ -24,7 +24,7 @@ bool halo_rows_of(const halo_instr *reduce, halo_rows *out, halo_reduce_value *v
                type == HALO_U32 || type == HALO_S64 || type == HALO_U64;
   *out = (halo_rows){v.outer, v.n};
   *value = v.values[0];
-  return plain && v.inner == 1;
+  return plain && v.inner == 1 && !v.ordered;
 }
 
 bool halo_rows_spreads(const halo_instr *broadcast, halo_rows rows) {

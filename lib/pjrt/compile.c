@@ -126,6 +126,7 @@ static bool compile_has_calls(const halo_module *module) {
 static halo_compile_options compile_options(const pjrt_options *options) {
   return (halo_compile_options){.no_fusion = options->no_fusion,
                                 .no_optimization = options->no_optimization,
+                                .strict_order = options->strict_order,
                                 .kernels = options->kernels,
                                 .dump_dir = options->dump_dir,
                                 .devices = options->devices,

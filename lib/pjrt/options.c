@@ -196,7 +196,8 @@ static PJRT_Error *options_set(pjrt_message key, const pjrt_field *value, pjrt_o
   } known[] = {{"halo_kernels", &out->kernels, NULL},
                {"halo_dump_dir", &out->dump_dir, NULL},
                {"halo_no_fusion", NULL, &out->no_fusion},
-               {"halo_no_optimization", NULL, &out->no_optimization}};
+               {"halo_no_optimization", NULL, &out->no_optimization},
+               {"halo_strict_order", NULL, &out->strict_order}};
   size_t size = (size_t)(key.end - key.at);
   for (size_t i = 0; i < sizeof known / sizeof known[0]; i++) {
     if (strlen(known[i].name) != size || memcmp(known[i].name, key.at, size) != 0) continue;

@@ -300,7 +300,7 @@ typedef struct pjrt_options {
   int *devices;             /* replica by replica; NULL: not said */
   bool portable;
   char *kernels, *dump_dir; /* NULL: not said */
-  bool no_fusion, no_optimization;
+  bool no_fusion, no_optimization, strict_order;
   pjrt_flags free_arguments, free_results; /* as halo_compile_options */
   /* Shapes with the layouts of arguments and of the result, in the bytes that were read; none: not said. */
   pjrt_message *layouts, result_layout;

@@ -541,6 +541,8 @@ def takes_options(device):
     lowered.compile(compiler_options={"xla_embed_ir_in_executable": "perhaps"})
   if device.platform == "cpu": return
   same(jax.jit(lambda x: x + 1, compiler_options={"halo_no_fusion": True})(jnp.ones(3)), np.full(3, 2))
+  differences = jax.jit(lambda x: lax.reduce(x, np.float32(0), lambda a, b: a - b, (0,)), compiler_options={"halo_strict_order": True})
+  same(differences(jnp.ones(100, jnp.float32)), np.float32(-100))
 
 
 @step("compiled")

@@ -178,7 +178,7 @@ START_TEST(same_bits) {
 }
 END_TEST
 
-/* ---- Bodies whose order counts ---- */
+/* ---- Bodies that may depend on the order ---- */
 
 static const reduce_case ordered_shapes[] = {
     {"5,300", "5", "1"}, {"70,33", "33", "0"},  {"40,30", "", "0,1"},     {"4,50,6", "4,6", "1"},
@@ -188,10 +188,11 @@ static const reduce_case ordered_shapes[] = {
 enum { ORDERED_SHAPES = sizeof ordered_shapes / sizeof ordered_shapes[0], SHAPE_COUNT = 4 };
 
 /* Each would give something else if neighbours were combined first, or changed places. */
-static const struct {
+typedef struct ordered_case {
   bool pair;
   const char *body;
-} ordered[] = {
+} ordered_case;
+static const ordered_case ordered[] = {
     {false, "ROOT r = s32[] subtract(a, b)"},
     {false, "n = s32[] negate(b)\n  ROOT r = s32[] add(a, n)"},
     {false, "t = s32[] add(b, b)\n  ROOT r = s32[] add(a, t)"},
@@ -211,25 +212,45 @@ static const struct {
 };
 enum { ORDERED_COUNT = sizeof ordered / sizeof ordered[0] };
 
-static char *ordered_module(int which) {
+/* Neighbours may be combined first, but must not change places. Initial values are no identities. */
+static const ordered_case associative[] = {
+    {false, "t = s32[] add(a, b)\n  ROOT r = s32[] subtract(t, a)"},
+    {false, "s = s32[] add(a, b)\n  p = s32[] multiply(a, b)\n  ROOT r = s32[] subtract(s, p)"},
+    {true,
+     "p = s32[] multiply(a, b)\n  t = s32[] multiply(i, b)\n  s = s32[] add(t, j)\n"
+     "  ROOT r = (s32[], s32[]) tuple(p, s)"},
+    {true,
+     "t = s32[] add(i, j)\n  s = s32[] subtract(t, j)\n  m = s32[] minimum(a, b)\n"
+     "  ROOT r = (s32[], s32[]) tuple(m, s)"},
+};
+enum { ASSOCIATIVE_COUNT = sizeof associative / sizeof associative[0] };
+
+/* Few elements are combined in order whatever the body is, as by XLA's CPU backend. */
+static const reduce_case few_shapes[] = {
+    {"100,32", "100", "1"}, {"32,70", "70", "0"}, {"3,32,32", "3", "1,2"}, {"20,7,30", "7", "0,2"}};
+
+static char *ordered_module(const ordered_case *body, const reduce_case *shapes, int first) {
   halo_strbuf text = {0};
   halo_strbuf_append(&text, "HloModule m\n");
-  append_reducer(&text, "f", "s32", ordered[which].pair, ordered[which].body);
+  append_reducer(&text, "f", "s32", body->pair, body->body);
   halo_strbuf_append(&text, "ENTRY e {\n  z = s32[] constant(10)\n  q = s32[] constant(0)\n");
   for (int n = 0; n < SHAPE_COUNT; n++) {
-    const reduce_case *shape = &ordered_shapes[(which + 2 * n) % ORDERED_SHAPES];
-    append_reduction(&text, shape, n, "s32", ordered[which].pair, "f");
+    const reduce_case *shape =
+        shapes == few_shapes ? &shapes[n] : &shapes[(first + 2 * n) % ORDERED_SHAPES];
+    append_reduction(&text, shape, n, "s32", body->pair, "f");
   }
   append_root(&text, SHAPE_COUNT);
   return halo_strbuf_take(&text);
 }
 
-static char *in_order_run(const halo_module *module, const char *forced, halo_literal *const *x) {
+static char *in_order_run(const halo_module *module, const char *forced, bool strict,
+                          halo_literal *const *x) {
   halo_client *client = run_client(NULL);
   halo_executable *e;
   halo_literal *got;
   char *said;
-  ck_ok(halo_client_compile(client, module, &(halo_compile_options){.kernels = forced}, &e));
+  const halo_compile_options options = {.kernels = forced, .strict_order = strict};
+  ck_ok(halo_client_compile(client, module, &options, &e));
   ck_ok(halo_executable_run(e, x, SHAPE_COUNT, &got));
   ck_ok(halo_literal_to_text(got, &said));
   halo_literal_release(got);
@@ -238,10 +259,9 @@ static char *in_order_run(const halo_module *module, const char *forced, halo_li
   return said;
 }
 
-/* A parallel implementation must refuse, wanted or not. */
-START_TEST(in_order) {
-  if (_i >= ORDERED_COUNT) setenv("HALO_TREAT_AS", "gpu", 1);
-  char *text = ordered_module(_i % ORDERED_COUNT), *right;
+/* Whether it gives what the evaluator does, with implementations as they are chosen and with others forced. */
+static void check_in_order(const char *text, bool strict, const char *const forced[2]) {
+  char *right;
   halo_module *module = run_parse(text);
   halo_literal *x[SHAPE_COUNT], *expected;
   for (int n = 0; n < SHAPE_COUNT; n++) {
@@ -251,9 +271,8 @@ START_TEST(in_order) {
   }
   ck_ok(halo_evaluate(module->entry, x, SHAPE_COUNT, &expected));
   ck_ok(halo_literal_to_text(expected, &right));
-  static const char *const forced[] = {NULL, "reduce:row,reduce:column"};
   for (int f = 0; f < 2; f++) {
-    char *said = in_order_run(module, forced[f], x);
+    char *said = in_order_run(module, forced[f], strict, x);
     ck_assert_msg(strcmp(said, right) == 0, "%.500s instead of\n%.500s\n%s", said, right, text);
     halo_text_release(said);
   }
@@ -261,6 +280,34 @@ START_TEST(in_order) {
   for (int n = 0; n < SHAPE_COUNT; n++) halo_literal_release(x[n]);
   halo_literal_release(expected);
   halo_module_release(module);
+}
+
+/* With strict order, by the option or by the variable, a parallel implementation must refuse, wanted or not. */
+START_TEST(in_order) {
+  static const char *const forced[2] = {NULL, "reduce:row,reduce:column"};
+  if (_i >= ORDERED_COUNT) setenv("HALO_TREAT_AS", "gpu", 1);
+  int which = _i % ORDERED_COUNT;
+  if (which % 2) setenv("HALO_STRICT_ORDER", "1", 1);
+  char *text = ordered_module(&ordered[which], ordered_shapes, which);
+  check_in_order(text, which % 2 == 0, forced);
+  halo_free(text);
+}
+END_TEST
+
+START_TEST(few_in_order) {
+  static const char *const forced[2] = {NULL, "reduce:row,reduce:column"};
+  if (_i % 2) setenv("HALO_TREAT_AS", "gpu", 1);
+  char *text = ordered_module(&ordered[_i], few_shapes, 0);
+  check_in_order(text, false, forced);
+  halo_free(text);
+}
+END_TEST
+
+START_TEST(neighbours_first) {
+  static const char *const forced[2] = {"reduce:row,reduce:column", "reduce:loop"};
+  if (_i >= 2 * ASSOCIATIVE_COUNT) setenv("HALO_TREAT_AS", "gpu", 1);
+  char *text = ordered_module(&associative[_i / 2 % ASSOCIATIVE_COUNT], ordered_shapes, _i % 2);
+  check_in_order(text, false, forced);
   halo_free(text);
 }
 END_TEST
@@ -282,7 +329,7 @@ static char *filled(const char *text, const reduce_case *c) {
 }
 
 #define FUSED_HEAD                                                                                 \
-  "HloModule m\n"                                                                                  \
+  "HloModule m, halo_strict_order=true\n"                                                          \
   "add {\n  a = f32[] parameter(0)\n  b = f32[] parameter(1)\n  ROOT r = f32[] add(a, b)\n}\n"     \
   "max {\n  a = f32[] parameter(0)\n  b = f32[] parameter(1)\n  ROOT r = f32[] maximum(a, b)\n}\n" \
   "sub {\n  a = f32[] parameter(0)\n  b = f32[] parameter(1)\n  ROOT r = f32[] subtract(a, b)\n}"  \
@@ -557,7 +604,7 @@ static int whole_kernels(const char *plan) {
 START_TEST(whole) {
   if (_i >= WHOLE_COUNT) setenv("HALO_TREAT_AS", "gpu", 1);
   halo_strbuf text = {0};
-  halo_strbuf_append(&text, "HloModule m\n");
+  halo_strbuf_append(&text, "HloModule m, halo_strict_order=true\n");
   append_reducer(&text, "add", "f32", false, "ROOT s = f32[] add(a, b)");
   append_reducer(&text, "sub", "f32", false, "ROOT s = f32[] subtract(a, b)");
   halo_strbuf_printf(&text,
@@ -758,6 +805,8 @@ int main(void) {
   tcase_add_loop_test(cut, one_cut, 0, 4);
   tcase_add_loop_test(cut, same_bits, 0, 4);
   tcase_add_loop_test(order, in_order, 0, 2 * ORDERED_COUNT);
+  tcase_add_loop_test(order, few_in_order, 0, ORDERED_COUNT);
+  tcase_add_loop_test(order, neighbours_first, 0, 4 * ASSOCIATIVE_COUNT);
   tcase_add_loop_test(together, fused_shape, 0, 2 * FUSED_COUNT);
   tcase_add_loop_test(together, fused_form, 0, 2 * FORM_COUNT);
   tcase_add_loop_test(together, whole, 0, 2 * WHOLE_COUNT);
