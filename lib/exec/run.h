@@ -63,8 +63,11 @@ struct halo_program {
   atomic_bool ran;
 };
 
-/* executor.c: builds what a program needs, unless that was done. */
-halo_status halo_program_build(halo_program *program);
+/* program.c: sets of states, of a program that is built then if that was not done. */
+halo_status halo_run_set_create(halo_program *program, halo_run_set **out);
+void halo_run_set_release(halo_program *program, halo_run_set *set);
+/* Whether a list of steps needs the host. */
+bool halo_steps_ask_host(const halo_program *program, const halo_steps *steps);
 /* What was built. */
 static inline const halo_built_unit *halo_program_units(halo_program *p) {
   return atomic_load(&p->units);
@@ -103,6 +106,8 @@ struct halo_run {
   HALO_VEC(halo_channel) channels;      /* of its own, which come before the device's */
 };
 
+/* ---- step.c: for the runners ---- */
+
 /* Where a buffer lies; `mem` is NULL for one without a place. */
 typedef struct halo_place_at {
   cl_mem mem;
@@ -129,20 +134,11 @@ halo_status halo_run_steps(halo_run *run, const halo_steps *steps);
 halo_status halo_run_limit_ahead(halo_run *run);
 /* Whether a step queues so many commands that it has to wait in between. */
 bool halo_run_is_long(const halo_step *step);
-/* Whether a list of steps needs the host. */
-bool halo_steps_ask_host(const halo_program *program, const halo_steps *steps);
 
 /* step_async.c: says that the run, if it goes on beside another one, has begun to exchange something, so that the
  * other one need not hold back its kernels any more. */
 void halo_run_note_open(halo_run *run);
 /* Waits until nothing of the run goes on in other threads. */
 void halo_run_settle(halo_run *run);
-
-/* step_random.c: a state as it is before the first run. */
-void halo_random_restart(uint64_t state[2], uint64_t seed);
-
-/* run.c: the program's sets. */
-halo_status halo_run_set_create(halo_program *program, halo_run_set **out);
-void halo_run_set_release(halo_program *program, halo_run_set *set);
 
 #endif

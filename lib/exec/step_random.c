@@ -3,14 +3,6 @@
  * 128 bits, which the host keeps: runs get theirs in the order in which they are started. */
 #include "exec/run.h"
 
-/* What XLA's CPU backend begins with. */
-#define RANDOM_START 0x7012395u
-
-void halo_random_restart(uint64_t state[2], uint64_t seed) {
-  state[0] = RANDOM_START;
-  state[1] = seed;
-}
-
 static halo_status random_start(halo_run *run, const halo_step *step, void *data) {
   (void)data;
   halo_program *p = run->program;

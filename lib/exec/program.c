@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* exec/executor.c: making plans ready, and what is known of a program. */
+/* exec/program.c: programs: plans made ready, and what is known of them. */
 #include "exec/executor.h"
 
 #include "base/config.h"
@@ -18,7 +18,7 @@ const halo_step_runner *const halo_step_runners[] = {
 #undef HALO_STEP
 };
 
-static halo_status exec_upload_constants(halo_program *p) {
+static halo_status program_upload_constants(halo_program *p) {
   const halo_plan *plan = p->plan;
   if (plan->constant_bytes == 0) return HALO_OK;
   HALO_TRY(halo_cl_alloc(p->device, (size_t)plan->constant_bytes, "constants", &p->constants));
@@ -41,14 +41,21 @@ static halo_status exec_upload_constants(halo_program *p) {
   return status;
 }
 
+bool halo_steps_ask_host(const halo_program *p, const halo_steps *steps) {
+  for (int32_t i = 0; i < steps->count; i++) {
+    if (p->asks_host[steps->data[i].number]) return true;
+  }
+  return false;
+}
+
 /* Inner steps first: a step asks the host when one that it holds does. */
-static void exec_survey(halo_program *p, const halo_steps *steps) {
+static void program_survey(halo_program *p, const halo_steps *steps) {
   for (int32_t i = 0; i < steps->count; i++) {
     const halo_step *step = &steps->data[i];
     const halo_step_runner *runner = halo_step_runners[step->kind];
     bool asks = false;
     for (int32_t l = 0; l < step->list_count; l++) {
-      exec_survey(p, &step->lists[l]);
+      program_survey(p, &step->lists[l]);
       asks |= halo_steps_ask_host(p, &step->lists[l]);
     }
     p->asks_host[step->number] = asks || (runner->asks_host && runner->asks_host(p, step));
@@ -56,7 +63,7 @@ static void exec_survey(halo_program *p, const halo_steps *steps) {
 }
 
 /* Whether exchanges stand between the program's steps only, not in loops, branches or beside others. */
-static bool exec_exchanges_plainly(const halo_program *p) {
+static bool program_exchanges_plainly(const halo_program *p) {
   const halo_steps *steps = &p->plan->steps;
   for (int32_t i = 0; i < steps->count; i++) {
     const halo_step *step = &steps->data[i];
@@ -65,7 +72,7 @@ static bool exec_exchanges_plainly(const halo_program *p) {
   return true;
 }
 
-static halo_status exec_make_profile(void *user) {
+static halo_status program_make_profile(void *user) {
   halo_program *p = user;
   halo_profile profile;
   halo_profile_init(&profile, p->plan);
@@ -74,7 +81,7 @@ static halo_status exec_make_profile(void *user) {
 }
 
 /* What grows with the program. */
-static halo_status exec_make_room(halo_program *p) {
+static halo_status program_make_room(halo_program *p) {
   size_t steps = (size_t)p->plan->step_count;
   void *memory;
   HALO_TRY(halo_try_alloc(steps, "what is known of a program's steps", &memory));
@@ -82,10 +89,10 @@ static halo_status exec_make_room(halo_program *p) {
   HALO_TRY(halo_try_alloc(sizeof *p->random * steps, "the states of a program's random numbers",
                           &memory));
   p->random = memory;
-  return halo_memory_guard(exec_make_profile, p);
+  return halo_memory_guard(program_make_profile, p);
 }
 
-static halo_status exec_copy_team(halo_program *p, const halo_team *from) {
+static halo_status program_copy_team(halo_program *p, const halo_team *from) {
   void *memory;
   size_t devices = sizeof *from->devices * (size_t)from->count;
   HALO_TRY(halo_try_alloc(sizeof *from + devices, "the devices of a program", &memory));
@@ -96,12 +103,13 @@ static halo_status exec_copy_team(halo_program *p, const halo_team *from) {
   return HALO_OK;
 }
 
-static void exec_release_units(const halo_plan *plan, halo_built_unit *units) {
+static void program_release_units(const halo_plan *plan, halo_built_unit *units) {
   if (units) halo_built_units_release(units, plan->units.count);
   halo_free(units);
 }
 
-halo_status halo_program_build(halo_program *p) {
+/* Builds what a program needs, unless that was done. */
+static halo_status program_build(halo_program *p) {
   if (halo_program_units(p)) return HALO_OK;
   pthread_mutex_lock(&p->building);
   halo_status status = HALO_OK;
@@ -113,15 +121,59 @@ halo_status halo_program_build(halo_program *p) {
     if (status == HALO_OK) {
       atomic_store(&p->units, memory);
     } else {
-      exec_release_units(p->plan, memory);
+      program_release_units(p->plan, memory);
     }
   }
   pthread_mutex_unlock(&p->building);
   return status;
 }
 
+/* ---- Sets of states ---- */
+
+static halo_status program_prepare(halo_program *p, const halo_steps *steps, halo_run_set *set) {
+  for (int32_t i = 0; i < steps->count; i++) {
+    const halo_step *step = &steps->data[i];
+    const halo_step_runner *runner = halo_step_runners[step->kind];
+    if (runner->prepare) HALO_TRY(runner->prepare(p, step, &set->states[step->number]));
+    for (int32_t l = 0; l < step->list_count; l++)
+      HALO_TRY(program_prepare(p, &step->lists[l], set));
+  }
+  return HALO_OK;
+}
+
+static void program_unprepare(halo_program *p, const halo_steps *steps, halo_run_set *set) {
+  for (int32_t i = 0; i < steps->count; i++) {
+    const halo_step *step = &steps->data[i];
+    void *state = set->states[step->number];
+    if (state) halo_step_runners[step->kind]->release(state);
+    for (int32_t l = 0; l < step->list_count; l++) program_unprepare(p, &step->lists[l], set);
+  }
+}
+
+halo_status halo_run_set_create(halo_program *p, halo_run_set **out) {
+  *out = NULL;
+  HALO_TRY(program_build(p));
+  size_t count = (size_t)p->plan->step_count;
+  halo_run_set *set = halo_alloc(sizeof *set + sizeof *set->states * count);
+  halo_status status = program_prepare(p, &p->plan->steps, set);
+  if (status != HALO_OK) {
+    halo_run_set_release(p, set);
+    set = NULL;
+  }
+  *out = set;
+  return status;
+}
+
+void halo_run_set_release(halo_program *p, halo_run_set *set) {
+  if (!set) return;
+  program_unprepare(p, &p->plan->steps, set);
+  halo_free(set);
+}
+
+/* ---- Making and releasing ---- */
+
 /* What takes less is done in the caller's thread, where the device has a queue for that. */
-static const double EXEC_SYNCHRONOUS = 1e-4; /* seconds */
+static const double PROGRAM_SYNCHRONOUS = 1e-4; /* seconds */
 halo_status halo_program_create(halo_cl_device *device, halo_plan *plan,
                                 const halo_program_site *site, halo_plan_limits *limits,
                                 halo_program **out) {
@@ -134,28 +186,28 @@ halo_status halo_program_create(halo_cl_device *device, halo_plan *plan,
   p->site.team = NULL;
   pthread_mutex_init(&p->lock, NULL);
   pthread_mutex_init(&p->building, NULL);
-  halo_status status = exec_make_room(p);
-  if (status == HALO_OK && site->team) status = exec_copy_team(p, site->team);
+  halo_status status = program_make_room(p);
+  if (status == HALO_OK && site->team) status = program_copy_team(p, site->team);
   if (status == HALO_OK) {
     halo_program_seed(p, 0);
-    exec_survey(p, &plan->steps);
+    program_survey(p, &plan->steps);
     /* Parts that wait for each other need threads of their own, or take turns. */
     bool waits = plan->is_shared && site->team && site->team->count > 1;
     bool synchronous = halo_config_flag(HALO_CONFIG_SYNCHRONOUS);
-    p->takes_turns = synchronous && waits && exec_exchanges_plainly(p);
+    p->takes_turns = synchronous && waits && program_exchanges_plainly(p);
     p->synchronous = synchronous && !waits;
     p->waits_each = halo_config_flag(HALO_CONFIG_WAIT_EACH);
   }
   if (status == HALO_OK && !device->caps.is_null) {
     p->may_use_sync_queue = device->sync_queue && device->caps.is_cpu && plan->work >= 0 &&
-                            plan->work <= EXEC_SYNCHRONOUS;
+                            plan->work <= PROGRAM_SYNCHRONOUS;
     /* The first set finds kernels that cannot be made; more are made as runs overlap. */
     p->limits = limits;
     status = halo_run_set_create(p, &p->free_sets);
     p->limits = NULL;
     if (status == HALO_OK && limits && limits->grew) status = HALO_UNIMPLEMENTED;
   }
-  if (status == HALO_OK) status = exec_upload_constants(p);
+  if (status == HALO_OK) status = program_upload_constants(p);
   if (status != HALO_OK) {
     halo_program_release(p);
     p = NULL;
@@ -179,7 +231,7 @@ void halo_program_release(halo_program *p) {
   for (int32_t u = 0; units && u < p->plan->units.count && p->ran; u++) {
     halo_cl_program_save(units[u].program);
   }
-  exec_release_units(p->plan, units);
+  program_release_units(p->plan, units);
   halo_plan_release(p->plan);
   halo_cl_device_release(p->device);
   pthread_mutex_destroy(&p->lock);
@@ -187,9 +239,15 @@ void halo_program_release(halo_program *p) {
   halo_free(p);
 }
 
+/* What XLA's CPU backend begins with. */
+#define RANDOM_START 0x7012395u
+
 void halo_program_seed(halo_program *p, uint64_t seed) {
   pthread_mutex_lock(&p->lock);
-  for (int32_t i = 0; i < p->plan->step_count; i++) halo_random_restart(p->random[i], seed);
+  for (int32_t i = 0; i < p->plan->step_count; i++) {
+    p->random[i][0] = RANDOM_START;
+    p->random[i][1] = seed;
+  }
   pthread_mutex_unlock(&p->lock);
 }
 
