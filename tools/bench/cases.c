@@ -12,7 +12,8 @@ enum { CASES_VARIED = 3 };
 /* What the heading of a case says; lines point into `heading`, which is owned. */
 typedef struct cases_heading {
   char *heading, *module, *identity; /* owned; `identity` may be NULL */
-  const char *name, *size, *work, *traffic, *limit, *check, *let, *bind, *small, *large, *tolerance;
+  const char *name, *size, *work, *traffic, *operations, *limit, *check, *let, *bind, *small,
+      *large, *tolerance;
   const char *vary[CASES_VARIED];
   int vary_count;
   bool waited;
@@ -28,10 +29,18 @@ static bool cases_take_line(cases_heading *h, const char *line) {
   const struct {
     const char *word;
     const char **to;
-  } words[] = {{"case ", &h->name},       {"size ", &h->size},          {"work ", &h->work},
-               {"traffic ", &h->traffic}, {"limit ", &h->limit},        {"check ", &h->check},
-               {"let ", &h->let},         {"bind ", &h->bind},          {"small ", &h->small},
-               {"large ", &h->large},     {"tolerance ", &h->tolerance}};
+  } words[] = {{"case ", &h->name},
+               {"size ", &h->size},
+               {"work ", &h->work},
+               {"traffic ", &h->traffic},
+               {"operations ", &h->operations},
+               {"limit ", &h->limit},
+               {"check ", &h->check},
+               {"let ", &h->let},
+               {"bind ", &h->bind},
+               {"small ", &h->small},
+               {"large ", &h->large},
+               {"tolerance ", &h->tolerance}};
   for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
     size_t length = strlen(words[i].word);
     if (strncmp(line, words[i].word, length) != 0) continue;
@@ -104,7 +113,8 @@ static bool cases_measure(const cases_heading *h, const template_bindings *bindi
     if (!template_evaluate(bindings, h->work + length, &c->work)) return false;
     if (strcmp(c->unit, "GB/s") == 0) c->bytes = c->work;
     if (strcmp(c->unit, "GFLOP/s") == 0) c->flops = c->work;
-    return h->traffic == NULL || template_evaluate(bindings, h->traffic, &c->bytes);
+    return (h->traffic == NULL || template_evaluate(bindings, h->traffic, &c->bytes)) &&
+           (h->operations == NULL || template_evaluate(bindings, h->operations, &c->flops));
   }
   return false;
 }

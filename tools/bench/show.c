@@ -73,6 +73,7 @@ static void show_block_heading(const bench_record *r) {
   show_labelled("driver", text);
   snprintf(text, sizeof text, "%s, load %.1f", r->os, r->load);
   show_labelled("system", text);
+  if (r->load > 1) show_labelled("", "other programs are running: all figures are rough");
   snprintf(text, sizeof text, "%s, resolution %s, a reading takes %s",
            r->device_times ? "times of the device" : "times on the wall",
            show_seconds(r->timer_resolution), show_seconds(r->timer_overhead));
