@@ -65,6 +65,7 @@ def main(wanted):
         for name, text in made.items():
             (HLO / name).write_text(text)
             print(f"{name}: {len(text)} bytes", flush=True)
+    sizes.LIST.write_text(sizes.list_files(), encoding="utf-8")
 
 
 main(sys.argv[1:])

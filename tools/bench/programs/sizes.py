@@ -4,11 +4,11 @@
 
 In hlo/NAME.hlo there is a line for each size, as `//! size small count=50`. In the other lines `${count - 1}` is the
 value of an expression of these numbers, and `${a | b}` lists what they do not explain, in the order of the sizes.
-Sizes whose instructions differ have files of their own, hlo/NAME.SIZE.hlo.
+Sizes whose instructions differ have files of their own, hlo/NAME.SIZE.hlo. hlo/list.txt has a line for each file: its
+name, and the sizes in it where there are several. meson.build reads it.
 
-    python3 sizes.py                    prints the name of each program and size
-    python3 sizes.py --files            prints the files
-    python3 sizes.py FOLDER FILE ...    writes FOLDER/NAME.SIZE.hlo for each size in the files
+    python3 sizes.py FOLDER FILE ...    writes FOLDER/NAME.SIZE.hlo for each size in the files, which are all there are
+    python3 sizes.py --list             writes the list anew
 """
 
 import collections
@@ -18,6 +18,7 @@ import re
 import sys
 
 HLO = pathlib.Path(__file__).parent / "hlo"
+LIST = HLO / "list.txt"
 SIZE = re.compile(r"^//! size (\w+)(.*)\n", re.MULTILINE)
 HOLE = re.compile(r"\$\{([^}]*)\}")
 WORD = re.compile(r"[\w.+-]+")
@@ -93,13 +94,18 @@ def merge(texts, numbers):
     return text
 
 
+def list_files():
+    """The text of hlo/list.txt."""
+    files = {path.stem: SIZE.findall(path.read_text(encoding="utf-8")) for path in sorted(HLO.glob("*.hlo"))}
+    return "".join(" ".join([name, *(size for size, _ in found)]) + "\n" for name, found in files.items())
+
+
 def main(arguments):
-    if not arguments:
-        print("\n".join(sorted(name for path in HLO.glob("*.hlo") for name in expand_file(path))))
+    if arguments == ["--list"]:
+        LIST.write_text(list_files(), encoding="utf-8")
         return
-    if arguments == ["--files"]:
-        print("\n".join(sorted(map(str, HLO.glob("*.hlo")))))
-        return
+    if LIST.read_text(encoding="utf-8") != list_files():
+        raise SystemExit(f"{LIST} is not what the files have: python3 {sys.argv[0]} --list")
     for path in arguments[1:]:
         for name, text in expand_file(pathlib.Path(path)).items():
             pathlib.Path(arguments[0], f"{name}.hlo").write_text(text, encoding="utf-8")
