@@ -68,21 +68,6 @@ static int32_t lower_value_count(const halo_launch *launch) {
   return count;
 }
 
-static halo_status lower_check_launch(lower_state *s, const halo_launch *launch,
-                                      const halo_instr *instr) {
-  const halo_caps *caps = s->caps;
-  if (!launch->kernel || !caps->max_parameters) return HALO_OK;
-  int64_t bytes = halo_kernel_argument_bytes(launch->kernel, caps->address_bits);
-  if (bytes <= (int64_t)caps->max_parameters) return HALO_OK;
-  const char *line =
-      instr->line > 0 ? halo_arena_printf(&s->plan->arena, "line %d: ", instr->line) : "";
-  return halo_fail(HALO_UNIMPLEMENTED,
-                   "%s%s needs a kernel with %d buffers, whose arguments take %lld bytes; the "
-                   "device %s allows %lld",
-                   line, instr->name, launch->arg_count, (long long)bytes, s->caps->name,
-                   (long long)s->caps->max_parameters);
-}
-
 static void lower_launch(lower_state *s, halo_steps *steps, const halo_launch *launch,
                          const lower_binding *binding, int64_t flops) {
   for (int32_t k = 0; k < launch->update_count; k++) {
@@ -254,8 +239,6 @@ halo_status lower_compute(lower_state *s, halo_instr *instr, halo_steps *steps) 
     bool last = i + 1 == l.launches.count;
     const halo_launch *launch = &l.launches.data[i];
     if (own_units) binding.unit = lower_unit(s, &launch->kernel, 1, launch->sections);
-    status = lower_check_launch(s, launch, instr);
-    if (status != HALO_OK) break;
     lower_launch(s, steps, launch, &binding, last ? flops : 0);
     halo_step *step = &steps->data[steps->count - 1];
     /* Prices have one launch at least; the rest is shared out. */

@@ -110,6 +110,28 @@ halo_status halo_rewrite_end(halo_rewriter *r, bool *changed) {
   return HALO_OK;
 }
 
+halo_status halo_rewrite_computations(halo_module *module, halo_rewrite_run *run, bool *changed) {
+  *changed = false;
+  for (int32_t c = 0, count = module->computations.count; c < count; c++) {
+    HALO_TRY(run(module->computations.data[c], changed));
+  }
+  return HALO_OK;
+}
+
+halo_status halo_rewrite_instrs(halo_module *module, halo_rewrite_rule *rule, bool *changed) {
+  *changed = false;
+  for (int32_t c = 0; c < module->computations.count; c++) {
+    halo_rewriter r;
+    halo_rewrite_begin(&r, module->computations.data[c]);
+    for (int32_t i = 0; i < r.computation->instrs.count; i++) {
+      halo_instr *instr = halo_rewrite_next(&r, i);
+      if (instr) rule(&r, instr);
+    }
+    HALO_TRY(halo_rewrite_end(&r, changed));
+  }
+  return HALO_OK;
+}
+
 /* ---- New instructions ---- */
 
 halo_instr *halo_rewrite_make(halo_rewriter *r, const halo_instr *like, halo_opcode opcode,

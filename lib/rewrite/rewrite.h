@@ -39,6 +39,15 @@ void halo_rewrite_add_control_pred(halo_instr *instr, halo_instr *pred);
  * HALO_INTERNAL when the new edges form a cycle. */
 halo_status halo_rewrite_end(halo_rewriter *r, bool *changed);
 
+/* A pass whose work is by computation: `run` for each that the module has when it begins, until one fails. *changed is false
+ * before; `run` sets it. */
+typedef halo_status halo_rewrite_run(halo_computation *computation, bool *changed);
+halo_status halo_rewrite_computations(halo_module *module, halo_rewrite_run *run, bool *changed);
+/* A pass whose work is by instruction: `rule` for each of the module's, and for those that rules add, with its operands
+ * resolved. *changed says exactly whether anything was. */
+typedef void halo_rewrite_rule(halo_rewriter *r, halo_instr *instr);
+halo_status halo_rewrite_instrs(halo_module *module, halo_rewrite_rule *rule, bool *changed);
+
 /* ---- New instructions: line and metadata come from `like` (never NULL); shapes are used as they
  * are and must live in the module's arena; list data is copied there. ---- */
 

@@ -99,9 +99,5 @@ static halo_status accuracy_computation(halo_computation *computation, bool *cha
 }
 
 halo_status halo_pass_accuracy(halo_module *module, bool *changed) {
-  *changed = false;
-  for (int32_t c = 0; c < module->computations.count; c++) {
-    HALO_TRY(accuracy_computation(module->computations.data[c], changed));
-  }
-  return HALO_OK;
+  return halo_rewrite_computations(module, accuracy_computation, changed);
 }

@@ -79,18 +79,10 @@ static void elementwise_map(halo_rewriter *r, halo_instr *map) {
   halo_vec_deinit(&args);
 }
 
+static void elementwise_inline_map(halo_rewriter *r, halo_instr *instr) {
+  if (instr->opcode == HALO_OP_MAP && !halo_rewrite_pinned(instr)) elementwise_map(r, instr);
+}
+
 halo_status halo_pass_inline_map(halo_module *module, bool *changed) {
-  *changed = false;
-  for (int32_t c = 0; c < module->computations.count; c++) {
-    halo_rewriter r;
-    halo_rewrite_begin(&r, module->computations.data[c]);
-    for (int32_t i = 0; i < r.computation->instrs.count; i++) {
-      halo_instr *instr = halo_rewrite_next(&r, i);
-      if (instr && instr->opcode == HALO_OP_MAP && !halo_rewrite_pinned(instr)) {
-        elementwise_map(&r, instr);
-      }
-    }
-    HALO_TRY(halo_rewrite_end(&r, changed));
-  }
-  return HALO_OK;
+  return halo_rewrite_instrs(module, elementwise_inline_map, changed);
 }

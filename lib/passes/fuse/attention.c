@@ -233,11 +233,8 @@ static halo_status attention_run(halo_computation *computation, bool *changed) {
 }
 
 halo_status halo_pass_attention(halo_module *module, bool *changed) {
-  *changed = false;
   int32_t count = module->computations.count;
-  for (int32_t i = 0; i < count; i++) {
-    HALO_TRY(attention_run(module->computations.data[i], changed));
-  }
+  HALO_TRY(halo_rewrite_computations(module, attention_run, changed));
   if (module->computations.count > count) halo_module_remove_dead(module);
   return HALO_OK;
 }

@@ -166,11 +166,7 @@ static halo_status placed_computation(halo_computation *c, bool *changed) {
 }
 
 halo_status halo_pass_placed_updates(halo_module *module, bool *changed) {
-  *changed = false;
-  int32_t count = module->computations.count;
-  for (int32_t c = 0; c < count; c++) {
-    HALO_TRY(placed_computation(module->computations.data[c], changed));
-  }
+  HALO_TRY(halo_rewrite_computations(module, placed_computation, changed));
   if (*changed) halo_module_remove_dead(module);
   return HALO_OK;
 }

@@ -281,9 +281,7 @@ static halo_status rows_run(halo_computation *computation, bool *changed) {
 }
 
 halo_status halo_pass_rows(halo_module *module, bool *changed) {
-  *changed = false;
-  int32_t count = module->computations.count;
-  for (int32_t i = 0; i < count; i++) HALO_TRY(rows_run(module->computations.data[i], changed));
+  HALO_TRY(halo_rewrite_computations(module, rows_run, changed));
   if (*changed) halo_module_remove_dead(module);
   return HALO_OK;
 }

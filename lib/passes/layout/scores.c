@@ -467,9 +467,5 @@ static halo_status scores_run(halo_computation *computation, bool *changed) {
 }
 
 halo_status halo_pass_scores(halo_module *module, bool *changed) {
-  *changed = false;
-  for (int32_t c = 0; c < module->computations.count; c++) {
-    HALO_TRY(scores_run(module->computations.data[c], changed));
-  }
-  return HALO_OK;
+  return halo_rewrite_computations(module, scores_run, changed);
 }

@@ -322,10 +322,6 @@ static halo_status updates_run(halo_computation *computation, bool *changed) {
 }
 
 halo_status halo_pass_branch_updates(halo_module *module, bool *changed) {
-  *changed = false;
   halo_loop_count_callers(module);
-  for (int32_t c = 0; c < module->computations.count; c++) {
-    HALO_TRY(updates_run(module->computations.data[c], changed));
-  }
-  return HALO_OK;
+  return halo_rewrite_computations(module, updates_run, changed);
 }

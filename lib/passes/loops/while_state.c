@@ -199,10 +199,6 @@ static halo_status state_run(halo_computation *computation, bool *changed) {
 }
 
 halo_status halo_pass_while_state(halo_module *module, bool *changed) {
-  *changed = false;
   halo_loop_count_callers(module);
-  for (int32_t c = 0; c < module->computations.count; c++) {
-    HALO_TRY(state_run(module->computations.data[c], changed));
-  }
-  return HALO_OK;
+  return halo_rewrite_computations(module, state_run, changed);
 }

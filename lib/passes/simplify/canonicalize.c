@@ -199,18 +199,10 @@ halo_status halo_pass_canonicalize(halo_module *module, bool *changed) {
   return HALO_OK;
 }
 
+static void canonical_drop_barrier(halo_rewriter *r, halo_instr *instr) {
+  if (instr->opcode == HALO_OP_OPT_BARRIER) halo_rewrite_replace(r, instr, instr->operands[0]);
+}
+
 halo_status halo_pass_drop_barriers(halo_module *module, bool *changed) {
-  *changed = false;
-  for (int32_t c = 0; c < module->computations.count; c++) {
-    halo_rewriter r;
-    halo_rewrite_begin(&r, module->computations.data[c]);
-    for (int32_t i = 0; i < r.computation->instrs.count; i++) {
-      halo_instr *instr = halo_rewrite_next(&r, i);
-      if (instr && instr->opcode == HALO_OP_OPT_BARRIER) {
-        halo_rewrite_replace(&r, instr, instr->operands[0]);
-      }
-    }
-    HALO_TRY(halo_rewrite_end(&r, changed));
-  }
-  return HALO_OK;
+  return halo_rewrite_instrs(module, canonical_drop_barrier, changed);
 }

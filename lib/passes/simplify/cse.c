@@ -275,13 +275,9 @@ static halo_status cse_run(halo_computation *computation, bool *changed) {
 
 halo_status halo_pass_cse(halo_module *module, bool *changed) {
   halo_map seen = {0};
-  *changed = false;
   for (int32_t c = 0; c < module->computations.count; c++) {
     cse_represent(module->computations.data[c], &seen);
   }
   halo_map_deinit(&seen);
-  for (int32_t c = 0; c < module->computations.count; c++) {
-    HALO_TRY(cse_run(module->computations.data[c], changed));
-  }
-  return HALO_OK;
+  return halo_rewrite_computations(module, cse_run, changed);
 }

@@ -77,9 +77,5 @@ static halo_status rectify_computation(halo_computation *c, bool *changed) {
 }
 
 halo_status halo_pass_rectify(halo_module *module, bool *changed) {
-  *changed = false;
-  for (int32_t c = 0; c < module->computations.count; c++) {
-    HALO_TRY(rectify_computation(module->computations.data[c], changed));
-  }
-  return HALO_OK;
+  return halo_rewrite_computations(module, rectify_computation, changed);
 }

@@ -18,7 +18,7 @@ static halo_instr *tuple_source(const halo_instr *tuple) {
   return halo_shape_equal(source->shape, tuple->shape) ? source : NULL;
 }
 
-static halo_instr *tuple_simplify(halo_instr *instr) {
+static halo_instr *tuple_better(halo_instr *instr) {
   if (instr->opcode == HALO_OP_TUPLE) return tuple_source(instr);
   if (instr->opcode != HALO_OP_GET_TUPLE_ELEMENT) return NULL;
   halo_instr *tuple = instr->operands[0];
@@ -28,18 +28,11 @@ static halo_instr *tuple_simplify(halo_instr *instr) {
   return halo_shape_equal(element->shape, instr->shape) ? element : NULL;
 }
 
+static void tuple_simplify(halo_rewriter *r, halo_instr *instr) {
+  halo_instr *with = halo_rewrite_pinned(instr) ? NULL : tuple_better(instr);
+  if (with) halo_rewrite_replace(r, instr, with);
+}
+
 halo_status halo_pass_tuples(halo_module *module, bool *changed) {
-  *changed = false;
-  for (int32_t c = 0; c < module->computations.count; c++) {
-    halo_rewriter r;
-    halo_rewrite_begin(&r, module->computations.data[c]);
-    for (int32_t i = 0; i < r.computation->instrs.count; i++) {
-      halo_instr *instr = halo_rewrite_next(&r, i);
-      if (!instr || halo_rewrite_pinned(instr)) continue;
-      halo_instr *with = tuple_simplify(instr);
-      if (with) halo_rewrite_replace(&r, instr, with);
-    }
-    HALO_TRY(halo_rewrite_end(&r, changed));
-  }
-  return HALO_OK;
+  return halo_rewrite_instrs(module, tuple_simplify, changed);
 }
