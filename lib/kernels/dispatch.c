@@ -145,28 +145,15 @@ static halo_status dispatch_check(const halo_lowering *l) {
   return HALO_OK;
 }
 
-/* What a body may be recognised as. */
-typedef struct dispatch_descs {
-  halo_attention_desc attention;
-  halo_rows_desc rows;
-  halo_reduce_desc reduce;
-} dispatch_descs;
-
 /* The family of what has no one hero, such as chains of reductions of rows, or NULL. */
-static const halo_family *dispatch_whole(halo_lowering *l, dispatch_descs *descs) {
-  const char *why;
-  if (halo_attention_describe(l->computation, &descs->attention, &why)) {
-    l->attention = &descs->attention;
-    return &halo_family_attention;
+static const halo_family *dispatch_whole(halo_lowering *l) {
+  for (size_t f = 1; f < DISPATCH_FAMILIES; f++) {
+    const halo_family *family = dispatch_families[f];
+    if (family->opcode != HALO_OPCODE_COUNT || !family->describe) continue;
+    l->desc = family->describe(l);
+    if (l->desc) return family;
   }
-  if (!halo_rows_describe(l->computation, &descs->rows, &why)) return NULL;
-  l->rows = &descs->rows;
-  return &halo_family_rows;
-}
-
-static void dispatch_describe_reduction(halo_lowering *l, dispatch_descs *descs) {
-  bool fits = halo_reduce_describe(l->computation, &descs->reduce, &l->reduce_why);
-  l->reduce = fits ? &descs->reduce : NULL;
+  return NULL;
 }
 
 static halo_status dispatch_lower(halo_lowering *l, const halo_family *family,
@@ -184,18 +171,13 @@ static halo_status dispatch_lower(halo_lowering *l, const halo_family *family,
 
 halo_status halo_kernels_lower(halo_lowering *l, const char **out_chosen) {
   l->loop = halo_loop_facts_create(l->arena);
-  dispatch_descs descs;
-  const halo_family *family = dispatch_whole(l, &descs);
+  const halo_family *family = dispatch_whole(l);
   if (!family) {
     l->hero = dispatch_hero(l->computation);
     if (!l->hero) l->hero = dispatch_reduction(l->computation);
     family = l->hero ? dispatch_family(l->hero->opcode) : &halo_family_loop;
   }
   HALO_TRY(dispatch_check(l));
-  if (family == &halo_family_reduce) dispatch_describe_reduction(l, &descs);
-  halo_status status = dispatch_lower(l, family, out_chosen);
-  l->attention = NULL;
-  l->rows = NULL;
-  l->reduce = NULL;
-  return status;
+  if (l->hero && family->describe) l->desc = family->describe(l);
+  return dispatch_lower(l, family, out_chosen);
 }

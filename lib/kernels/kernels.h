@@ -49,7 +49,7 @@ typedef struct halo_lowering {
   halo_arena *arena;
   const halo_caps *caps;
   const char *kernels;     /* the HALO_KERNELS list, or NULL */
-  halo_arena *texts;       /* of kernels */
+  halo_arena *texts;       /* of kernels; descriptions too are gone when the plan is made */
   halo_strbuf *source;     /* of the next kernel; nothing of the program is named in it */
   halo_kernel_facts facts; /* of that kernel, so far */
   halo_sections *sections;
@@ -64,13 +64,9 @@ typedef struct halo_lowering {
    * halo_kernels_lower. */
   const halo_instr *hero;
   halo_loop_facts *loop; /* what forms of loops have found out; set by halo_kernels_lower */
-  /* What the body was recognised as, for the families of these names; NULL for others. Of halo_kernels_lower, while it runs. */
-  const halo_attention_desc *attention;
-  const halo_rows_desc *rows;
-  const halo_reduce_desc *reduce; /* NULL also where it cannot be computed so, */
-  const char *reduce_why;         /* and why not */
-  /* Where the plan chooses how to launch steps: what its implementations know of them. There is no fusion then. */
-  const void *run;
+  /* What the family's `describe` made of the fusion; of the families with which the plan chooses how to launch steps, which have
+   * no fusion: what they know of these steps. NULL: nothing. */
+  const void *desc;
   const halo_target *target; /* that `cost` is to be for; NULL: the module's */
   /* One work group of the device, whose launch is a step of a region; NULL: regions cannot hold what is lowered, or are no
    * better than launches. */
@@ -112,7 +108,14 @@ typedef struct halo_family {
   const char *name;
   halo_opcode opcode; /* of its heroes; HALO_OPCODE_COUNT: whatever has no family of its own */
   const halo_implementation *implementations; /* ends with a NULL name */
+  /* Recognises what the fusion computes, once a lowering: `supports`, `cost` and `lower` of all implementations find the result
+   * as `desc`. It is made in the arena `texts`. Of a family without an opcode NULL says that the fusion is not of this
+   * family. NULL: there is nothing to recognise. */
+  const void *(*describe)(const halo_lowering *l);
 } halo_family;
+
+/* A new description, all 0, of a type. */
+#define halo_desc_new(l, type) halo_arena_new((l)->texts, type)
 
 #define FAMILY(name) extern const halo_family halo_family_##name;
 #include "kernels/families.def"

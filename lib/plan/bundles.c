@@ -383,12 +383,12 @@ static bool bundle_supports(const halo_lowering *l, const char **why) {
 }
 
 static double bundle_kernel_cost(const halo_lowering *l) {
-  const bundle_sum *sum = l->run;
+  const bundle_sum *sum = l->desc;
   return sum->e->target->prices.launch + sum->work;
 }
 
 static double bundle_steps_cost(const halo_lowering *l) {
-  const bundle_sum *sum = l->run;
+  const bundle_sum *sum = l->desc;
   return sum->steps * sum->e->target->prices.launch + sum->work;
 }
 
@@ -407,7 +407,7 @@ static halo_status bundle_settle(bundle_state *e, const bundle *b, halo_step *ou
   halo_strbuf *explain = &e->s->explain;
   halo_strbuf_printf(explain, "%s: bundle of %d steps, kernels of %d kind%s\n", name, sum.steps,
                      b->count, halo_plural(b->count));
-  halo_lowering l = {.caps = e->s->caps, .kernels = e->s->kernels, .name = name, .run = &sum};
+  halo_lowering l = {.caps = e->s->caps, .kernels = e->s->kernels, .name = name, .desc = &sum};
   const halo_implementation *best;
   double seconds;
   HALO_TRY(halo_kernels_choose(&l, lower_family_bundle.name, bundle_implementations, explain, &best,

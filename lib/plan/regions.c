@@ -75,7 +75,7 @@ static const char *region_refuse(const region_sum *sum) {
 }
 
 static bool region_kernel_supports(const halo_lowering *l, const char **why) {
-  const region_sum *sum = l->run;
+  const region_sum *sum = l->desc;
   *why = region_refuse(sum);
   if (*why) return false;
   *why = "it is one step";
@@ -84,7 +84,7 @@ static bool region_kernel_supports(const halo_lowering *l, const char **why) {
 
 /* A launch stands for all, and another, with a question, for what may leave. */
 static double region_kernel_cost(const halo_lowering *l) {
-  const region_sum *sum = l->run;
+  const region_sum *sum = l->desc;
   double leaving = region_may_leave(sum->e, &sum->price) ? region_wait(sum->e) : 0;
   return sum->price.in_region + sum->e->target->prices.launch + leaving;
 }
@@ -95,7 +95,7 @@ static bool region_steps_supports(const halo_lowering *l, const char **why) {
 }
 
 static double region_steps_cost(const halo_lowering *l) {
-  const region_sum *sum = l->run;
+  const region_sum *sum = l->desc;
   return sum->price.as_steps - sum->within;
 }
 
@@ -107,7 +107,7 @@ const halo_family lower_family_region = {"region", HALO_OPCODE_COUNT, region_imp
 
 static halo_lowering region_lowering(const region_sum *sum, const char *name) {
   const lower_state *s = sum->e->s;
-  return (halo_lowering){.caps = s->caps, .kernels = s->kernels, .name = name, .run = sum};
+  return (halo_lowering){.caps = s->caps, .kernels = s->kernels, .name = name, .desc = sum};
 }
 
 /* Seconds that a region saves; 0 where there can be none. */

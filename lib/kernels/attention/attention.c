@@ -148,7 +148,7 @@ static void attention_emit_out(attention_text *t) {
 static halo_status attention_write(attention_text *t, const char *how) {
   halo_lowering *l = t->l;
   halo_helpers *helpers = &t->helpers;
-  t->v = *l->attention;
+  t->v = *(const halo_attention_desc *)l->desc;
   halo_dot_describe(t->v.scores, &t->scores);
   halo_dot_describe(t->v.product, &t->product);
   /* 64 bits on CPUs: neighbours are then seen to be neighbours whatever an index is made of. */
@@ -194,14 +194,15 @@ static halo_status attention_write(attention_text *t, const char *how) {
 
 static halo_status attention_item_lower(halo_lowering *l) {
   attention_text t = {.l = l, .local = 1, .block = ATTENTION_BLOCK, .lanes = ATTENTION_LANES};
-  while (t.lanes > 16 && t.lanes / 2 >= l->attention->group) t.lanes /= 2;
+  const halo_attention_desc *v = l->desc;
+  while (t.lanes > 16 && t.lanes / 2 >= v->group) t.lanes /= 2;
   t.keys = ATTENTION_SUMS / (t.lanes / 16);
   return attention_write(&t, "item");
 }
 
 /* Keys and values that local memory holds; a power of two. */
 static int attention_group_block(const halo_lowering *l) {
-  const halo_attention_desc *v = l->attention;
+  const halo_attention_desc *v = l->desc;
   int block = 16;
   while (block > 0 && 4 * block * (v->depth + v->width) > (int64_t)l->caps->local_memory)
     block /= 2;
@@ -228,7 +229,7 @@ static bool attention_group_works_on(const halo_caps *caps, const char **why) {
 /* Seconds of the products, by operations that vectors of a CPU's do many of at a time; a query is worked on by so many work
  * items. */
 static double attention_cost(const halo_lowering *l, double slower, double items) {
-  const halo_attention_desc *v = l->attention;
+  const halo_attention_desc *v = l->desc;
   double scores = (double)v->rows.outer * (double)v->rows.n;
   const halo_prices *p = halo_lowering_prices(l);
   double each = p->attention_score + (double)(v->depth + v->width) * p->attention_product;
@@ -246,7 +247,7 @@ static double attention_group_cost(const halo_lowering *l) {
 
 /* Each element of a result computes all weights of its row anew. */
 static double attention_loop_cost(const halo_lowering *l) {
-  const halo_attention_desc *v = l->attention;
+  const halo_attention_desc *v = l->desc;
   double over = (double)v->width * (double)v->rows.n;
   return attention_cost(l, halo_lowering_prices(l)->attention_loop * over, (double)v->width);
 }
@@ -257,5 +258,12 @@ static const halo_implementation attention_implementations[] = {
      .works_on = attention_group_works_on, .in_groups = true},
     {"loop", halo_loop_supports, attention_loop_cost, halo_loop_lower},
     {0}};
+
+static const void *attention_describe(const halo_lowering *l) {
+  halo_attention_desc *v = halo_desc_new(l, halo_attention_desc);
+  const char *why;
+  return halo_attention_describe(l->computation, v, &why) ? v : NULL;
+}
+
 const halo_family halo_family_attention = {"attention", HALO_OPCODE_COUNT,
-                                           attention_implementations};
+                                           attention_implementations, attention_describe};

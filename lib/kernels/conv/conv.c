@@ -41,19 +41,13 @@ static void conv_tile_rhs(halo_helpers *p, const halo_conv_desc *v) {
   halo_helpers_close(p, halo_ctype_compute(v->accumulator), "_b", "b, x, k", NULL);
 }
 
-static void conv_tile_desc(const halo_lowering *l, halo_conv_desc *v) {
-  halo_conv_describe(l->hero, v);
-  halo_conv_fill_holes(v);
-}
-
 static bool conv_tile_supports(const halo_lowering *l, const char **why) {
-  halo_conv_desc v;
-  conv_tile_desc(l, &v);
-  if (l->caps->local_memory < 2 * 16 * 65 * halo_type_size(v.accumulator)) {
+  const halo_conv_desc *v = &((const halo_conv_descs *)l->desc)->phases;
+  if (l->caps->local_memory < 2 * 16 * 65 * halo_type_size(v->accumulator)) {
     *why = "the device has too little local memory";
     return false;
   }
-  return halo_conv_is_plain(&v, why);
+  return halo_conv_is_plain(v, why);
 }
 
 /* Parts of the terms, of `share` each; not of products in phases, whose places may be outside of the result. */
@@ -65,8 +59,7 @@ static int64_t conv_tile_parts(const halo_lowering *l, const halo_conv_desc *v, 
 }
 
 static double conv_tile_cost(const halo_lowering *l) {
-  halo_conv_desc v;
-  conv_tile_desc(l, &v);
+  const halo_conv_desc v = ((const halo_conv_descs *)l->desc)->phases;
   double rows = (double)halo_panels_round_up(v.m, 64),
          columns = (double)halo_panels_round_up(v.n, 64);
   double work = (double)v.products * rows * columns * (double)v.k;
@@ -89,8 +82,7 @@ static double conv_holes(const halo_conv_desc *v) {
 }
 
 static double conv_loop_cost(const halo_lowering *l) {
-  halo_conv_desc v;
-  halo_conv_describe(l->hero, &v);
+  const halo_conv_desc v = ((const halo_conv_descs *)l->desc)->whole;
   const halo_prices *p = halo_lowering_prices(l);
   double results = (double)v.groups * (double)v.m * (double)v.n;
   if (halo_loop_is_stencil(l)) {
@@ -109,8 +101,7 @@ static bool conv_is_minor(const halo_shape *shape, int dim) {
 }
 
 static halo_status conv_tile_lower(halo_lowering *l) {
-  halo_conv_desc v;
-  conv_tile_desc(l, &v);
+  const halo_conv_desc v = ((const halo_conv_descs *)l->desc)->phases;
   const char *name = halo_kernel_name(l, "tile");
   halo_helpers p;
   halo_conv_begin(&p, l, &v, name);
@@ -173,4 +164,16 @@ static const halo_implementation conv_implementations[] = {
      .in_groups = true},
     {"loop", halo_loop_supports, conv_loop_cost, halo_loop_lower},
     {0}};
-const halo_family halo_family_conv = {"conv", HALO_OP_CONVOLUTION, conv_implementations};
+
+static const void *conv_describe(const halo_lowering *l) {
+  halo_conv_descs *descs = halo_desc_new(l, halo_conv_descs);
+  halo_conv_describe(l->hero, &descs->whole);
+  descs->phases = descs->whole;
+  halo_conv_fill_holes(&descs->phases);
+  if (l->caps->is_cpu)
+    descs->lines = halo_conv_lines_describe(l, &descs->whole, &descs->why_no_lines);
+  return descs;
+}
+
+const halo_family halo_family_conv = {"conv", HALO_OP_CONVOLUTION, conv_implementations,
+                                      conv_describe};

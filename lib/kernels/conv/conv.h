@@ -5,6 +5,17 @@
 
 #include "kernels/conv/describe.h"
 
+/* Lines of features side by side, each a group of its own (depthwise.c). */
+typedef struct halo_conv_lines halo_conv_lines;
+
+/* What a convolution is described as. */
+typedef struct halo_conv_descs {
+  halo_conv_desc whole;
+  halo_conv_desc phases;        /* with its holes filled */
+  const halo_conv_lines *lines; /* NULL: it has no such lines, */
+  const char *why_no_lines;     /* and why not */
+} halo_conv_descs;
+
 /* What every fast kernel needs: real numbers, and some. */
 bool halo_conv_is_plain(const halo_conv_desc *v, const char **why);
 /* Begins a kernel of the convolution. */
@@ -22,6 +33,8 @@ const char *halo_conv_operand(halo_helpers *p, const halo_conv_desc *v, const ha
                               int32_t scratch);
 
 /* depthwise.c */
+const halo_conv_lines *halo_conv_lines_describe(const halo_lowering *l, const halo_conv_desc *v,
+                                                const char **why);
 bool halo_conv_depthwise_supports(const halo_lowering *l, const char **why);
 double halo_conv_depthwise_cost(const halo_lowering *l);
 halo_status halo_conv_depthwise_lower(halo_lowering *l);

@@ -13,17 +13,16 @@ enum { DEPTHWISE_WIDE = 8, DEPTHWISE_NARROW = 4 };
 /* Work items of a group: neighbours, for the sake of what they both read. */
 enum { DEPTHWISE_GROUP = 8 };
 
-typedef struct depthwise_desc {
+struct halo_conv_lines {
   halo_conv_desc v;
   halo_panels b;
   halo_conv_axes lines, window; /* without the dimension that lines run along */
   int along;                    /* that dimension, a spatial one */
   int64_t block;
-} depthwise_desc;
+};
 
-/* False with a reason when it is not of this kind. */
-static bool depthwise_describe(const halo_lowering *l, depthwise_desc *d, const char **why) {
-  halo_conv_describe(l->hero, &d->v);
+/* Where operands and result have such features, and lines of them. */
+static bool depthwise_fits(const halo_lowering *l, halo_conv_lines *d, const char **why) {
   const halo_conv_desc *v = &d->v;
   if (!halo_conv_is_plain(v, why)) return false;
   d->b = halo_panels_choose(l->caps, v->accumulator, INT64_MAX);
@@ -60,19 +59,25 @@ static bool depthwise_describe(const halo_lowering *l, depthwise_desc *d, const 
   return true;
 }
 
+const halo_conv_lines *halo_conv_lines_describe(const halo_lowering *l, const halo_conv_desc *v,
+                                                const char **why) {
+  halo_conv_lines *d = halo_desc_new(l, halo_conv_lines);
+  d->v = *v;
+  return depthwise_fits(l, d, why) ? d : NULL;
+}
+
 bool halo_conv_depthwise_supports(const halo_lowering *l, const char **why) {
-  depthwise_desc d;
-  return depthwise_describe(l, &d, why);
+  const halo_conv_descs *descs = l->desc;
+  *why = descs->why_no_lines;
+  return descs->lines != NULL;
 }
 
 double halo_conv_depthwise_cost(const halo_lowering *l) {
-  depthwise_desc d;
-  const char *why;
-  depthwise_describe(l, &d, &why);
-  double size = (double)halo_type_size(d.v.accumulator);
-  double results = (double)halo_shape_element_count(d.v.conv->shape);
-  double elements = (double)halo_shape_element_count(d.v.lhs->shape) + results;
-  double work = results * (double)d.v.k / d.b.w;
+  const halo_conv_lines *d = ((const halo_conv_descs *)l->desc)->lines;
+  double size = (double)halo_type_size(d->v.accumulator);
+  double results = (double)halo_shape_element_count(d->v.conv->shape);
+  double elements = (double)halo_shape_element_count(d->v.lhs->shape) + results;
+  double work = results * (double)d->v.k / d->b.w;
   return halo_lowering_seconds(l, size * elements, results) +
          halo_lowering_operations(l, halo_lowering_prices(l)->conv_depthwise * work, results);
 }
@@ -85,7 +90,7 @@ static int64_t depthwise_product(const halo_conv_axes *axes) {
 
 /* "inline int name_line(..., x, k)": where in the image the line lies that line k of the window meets for line
  * x of the result; -1 when that is padding or a hole. */
-static void depthwise_emit_line(halo_helpers *p, const depthwise_desc *d) {
+static void depthwise_emit_line(halo_helpers *p, const halo_conv_lines *d) {
   const halo_conv_desc *v = &d->v;
   halo_emitter *e = &p->e;
   halo_helpers_open(p);
@@ -108,7 +113,7 @@ static void depthwise_emit_line(halo_helpers *p, const depthwise_desc *d) {
 }
 
 /* "inline int name_tap(..., k, x)": where an element of line k of the window lies in the kernel. */
-static void depthwise_emit_tap(halo_helpers *p, const depthwise_desc *d) {
+static void depthwise_emit_tap(halo_helpers *p, const halo_conv_lines *d) {
   const halo_conv_desc *v = &d->v;
   halo_emitter *e = &p->e;
   halo_helpers_open(p);
@@ -128,7 +133,7 @@ static void depthwise_emit_tap(halo_helpers *p, const depthwise_desc *d) {
   halo_helpers_close(p, p->itype, "_tap", "k, x", NULL);
 }
 
-static void depthwise_size_holes(halo_template *k, const depthwise_desc *d) {
+static void depthwise_size_holes(halo_template *k, const halo_conv_lines *d) {
   const halo_conv_desc *v = &d->v;
   const halo_window_dim *w = &v->window[d->along];
   int64_t strides[HALO_MAX_RANK];
@@ -149,7 +154,7 @@ static void depthwise_size_holes(halo_template *k, const depthwise_desc *d) {
 
 /* How a vector of features is stored: past the caches where the result is large and vectors are
  * aligned, and one by one where something is fused behind. A result is found by group, row and column. */
-static void depthwise_store_hole(halo_helpers *p, halo_template *k, const depthwise_desc *d,
+static void depthwise_store_hole(halo_helpers *p, halo_template *k, const halo_conv_lines *d,
                                  const char *out) {
   const halo_conv_desc *v = &d->v;
   halo_arena *arena = p->l->arena;
@@ -176,15 +181,13 @@ static void depthwise_store_hole(halo_helpers *p, halo_template *k, const depthw
 }
 
 halo_status halo_conv_depthwise_lower(halo_lowering *l) {
-  depthwise_desc d;
-  const char *why;
-  depthwise_describe(l, &d, &why);
-  const halo_conv_desc *v = &d.v;
+  const halo_conv_lines *d = ((const halo_conv_descs *)l->desc)->lines;
+  const halo_conv_desc *v = &d->v;
   const char *name = halo_kernel_name(l, "depthwise");
   halo_helpers p;
   halo_conv_begin(&p, l, v, name);
-  depthwise_emit_line(&p, &d);
-  depthwise_emit_tap(&p, &d);
+  depthwise_emit_line(&p, d);
+  depthwise_emit_tap(&p, d);
   halo_conv_emit_at(&p, v);
   halo_conv_store(&p, v);
   const halo_instr *root = halo_lowering_root(l);
@@ -195,19 +198,19 @@ halo_status halo_conv_depthwise_lower(halo_lowering *l) {
   halo_helpers_template(
       &p, &k, halo_cl_conv_depthwise,
       halo_arena_printf(l->arena, "  __global const %s *PX = %s, *PK = %s;", type, px, pk));
-  halo_panels_vector_holes(&p, &k, &d.b, v->accumulator);
+  halo_panels_vector_holes(&p, &k, &d->b, v->accumulator);
   bool fetches = halo_shape_byte_size(v->lhs->shape) >= HALO_STREAM_BYTES;
   if (fetches) halo_sections_add(&p.e.sections, "fetch");
   halo_helpers_hole(&p, &k, "H_FETCH(p)", fetches ? "h_fetch(p)" : "((void)0)");
   halo_helpers_call(&p, &k, "H_LINE", "_line", "x, k");
   halo_helpers_call(&p, &k, "H_TAP", "_tap", "k, x");
-  depthwise_size_holes(&k, &d);
-  depthwise_store_hole(&p, &k, &d, out);
+  depthwise_size_holes(&k, d);
+  depthwise_store_hole(&p, &k, d, out);
   halo_helpers_finish(&p, &k);
   halo_launch *launch = halo_helpers_launch(&p, "conv:depthwise");
-  int64_t size = v->conv->shape->dims[v->dims->out_spatial[d.along]];
+  int64_t size = v->conv->shape->dims[v->dims->out_spatial[d->along]];
   launch->grid.local[0] = DEPTHWISE_GROUP;
   launch->grid.global[0] = (size_t)halo_panels_round_up(
-      depthwise_product(&d.lines) * ((size + d.block - 1) / d.block), DEPTHWISE_GROUP);
+      depthwise_product(&d->lines) * ((size + d->block - 1) / d->block), DEPTHWISE_GROUP);
   return halo_helpers_end(&p);
 }

@@ -18,9 +18,8 @@ typedef struct conv_image {
   int rank;
 } conv_image;
 
-static void conv_panels_desc(const halo_lowering *l, halo_conv_desc *v) {
-  halo_conv_describe(l->hero, v);
-  halo_conv_fill_holes(v);
+static const halo_conv_desc *conv_panels_desc(const halo_lowering *l) {
+  return &((const halo_conv_descs *)l->desc)->phases;
 }
 
 static conv_image conv_image_of(const halo_conv_desc *v) {
@@ -166,22 +165,21 @@ static conv_product conv_product_of(const halo_lowering *l, const halo_conv_desc
 enum { CONV_WIDEST = 64 }; /* columns of a panel at most */
 
 bool halo_conv_panels_supports(const halo_lowering *l, const char **why) {
-  halo_conv_desc v;
-  conv_panels_desc(l, &v);
-  if (!halo_conv_is_plain(&v, why)) return false;
+  const halo_conv_desc *v = conv_panels_desc(l);
+  if (!halo_conv_is_plain(v, why)) return false;
   /* In floating point, since it may be anything. */
-  double bytes =
-      (double)halo_type_size(v.accumulator) * (double)v.batch * (double)v.groups * (double)v.inputs;
-  for (int s = 0; s < v.dims->spatial; s++) {
-    const halo_window_dim *w = &v.window[s];
-    bytes *=
-        ((double)v.results[s] * (double)w->stride + (double)v.taps[s] * (double)w->window_dilation);
+  double bytes = (double)halo_type_size(v->accumulator) * (double)v->batch * (double)v->groups *
+                 (double)v->inputs;
+  for (int s = 0; s < v->dims->spatial; s++) {
+    const halo_window_dim *w = &v->window[s];
+    bytes *= ((double)v->results[s] * (double)w->stride +
+              (double)v->taps[s] * (double)w->window_dilation);
   }
   *why = "the image with its padding is larger than the device allocates";
   if (bytes > (double)l->caps->max_allocation) return false;
   *why = "the kernel's panels are larger than the device allocates";
-  bytes = (double)halo_type_size(v.accumulator) * (double)v.products * (double)v.k *
-          (double)(v.n + CONV_WIDEST);
+  bytes = (double)halo_type_size(v->accumulator) * (double)v->products * (double)v->k *
+          (double)(v->n + CONV_WIDEST);
   return bytes <= (double)l->caps->max_allocation;
 }
 
@@ -209,11 +207,10 @@ static double conv_product_cost(const halo_lowering *l, const conv_product *p) {
 }
 
 double halo_conv_panels_cost(const halo_lowering *l) {
-  halo_conv_desc v;
-  conv_panels_desc(l, &v);
-  conv_image image = conv_image_of(&v);
-  conv_product p = conv_product_of(l, &v, &image);
-  double bytes = 2 * (double)halo_type_size(v.accumulator) * (double)image.elements;
+  const halo_conv_desc *v = conv_panels_desc(l);
+  conv_image image = conv_image_of(v);
+  conv_product p = conv_product_of(l, v, &image);
+  double bytes = 2 * (double)halo_type_size(v->accumulator) * (double)image.elements;
   return conv_product_cost(l, &p) +
          (image.in_place ? 0 : halo_lowering_seconds(l, bytes, (double)image.elements));
 }
@@ -447,8 +444,7 @@ static int32_t conv_scratch(halo_lowering *l, const halo_conv_desc *v, int64_t e
 }
 
 halo_status halo_conv_panels_lower(halo_lowering *l) {
-  halo_conv_desc desc, *v = &desc;
-  conv_panels_desc(l, v);
+  const halo_conv_desc *v = conv_panels_desc(l);
   conv_image image = conv_image_of(v);
   conv_product product = conv_product_of(l, v, &image), *p = &product;
   conv_places places = {-1, -1, -1};

@@ -8,17 +8,26 @@
 
 extern const char halo_cl_gemm_tile[];
 
-static halo_dot_desc dot_desc(const halo_lowering *l) {
-  halo_dot_desc v;
-  halo_dot_describe(l->hero, &v);
-  return v;
+/* What a product is described as. */
+typedef struct dot_descs {
+  halo_dot_desc whole;
+  halo_dot_desc real; /* the same as a product of real matrices, where the matrices are complex */
+} dot_descs;
+
+static const void *dot_describe(const halo_lowering *l) {
+  dot_descs *descs = halo_desc_new(l, dot_descs);
+  halo_dot_describe(l->hero, &descs->whole);
+  descs->real = descs->whole;
+  halo_dot_make_real(&descs->real);
+  return descs;
 }
 
-/* The same as a product of real matrices, where the matrices are complex. */
-static halo_dot_desc dot_real_desc(const halo_lowering *l) {
-  halo_dot_desc v = dot_desc(l);
-  halo_dot_make_real(&v);
-  return v;
+static const halo_dot_desc *dot_desc(const halo_lowering *l) {
+  return &((const dot_descs *)l->desc)->whole;
+}
+
+static const halo_dot_desc *dot_real_desc(const halo_lowering *l) {
+  return &((const dot_descs *)l->desc)->real;
 }
 
 /* Multiplications, with an addition each. */
@@ -234,8 +243,8 @@ static bool dot_b_in_place(const halo_dot_desc *v, const halo_panels *b) {
 }
 
 static bool dot_panels_supports(const halo_lowering *l, const char **why) {
-  halo_dot_desc v = dot_real_desc(l);
-  return dot_is_plain(&v, why);
+  const halo_dot_desc *v = dot_real_desc(l);
+  return dot_is_plain(v, why);
 }
 
 /* Seconds to pack `elements` that take so many bytes each. */
@@ -245,24 +254,24 @@ static double dot_pack_cost(const halo_prices *p, double elements, double bytes)
 
 static double dot_panels_cost(const halo_lowering *l) {
   const halo_prices *p = halo_lowering_prices(l);
-  halo_dot_desc v = dot_real_desc(l);
-  halo_panels b = dot_panels_choose(l, &v);
-  double m = (double)halo_panels_round_up(v.m, b.mr), n = (double)halo_panels_round_up(v.n, b.nr);
-  double batch = (double)v.batch, k = (double)v.k;
+  const halo_dot_desc *v = dot_real_desc(l);
+  halo_panels b = dot_panels_choose(l, v);
+  double m = (double)halo_panels_round_up(v->m, b.mr), n = (double)halo_panels_round_up(v->n, b.nr);
+  double batch = (double)v->batch, k = (double)v->k;
   double each = k * p->dot_panels / b.w + p->dot_panels_store;
   double cost =
       p->dot_panels_start + halo_lowering_operations(l, batch * m * n * each, batch * m * n);
-  if (!dot_b_in_place(&v, &b)) cost += dot_pack_cost(p, batch * n * k, p->dot_pack_b);
-  if (!dot_a_in_place(&v, &b)) cost += dot_pack_cost(p, batch * m * k, p->dot_pack_a);
+  if (!dot_b_in_place(v, &b)) cost += dot_pack_cost(p, batch * n * k, p->dot_pack_b);
+  if (!dot_a_in_place(v, &b)) cost += dot_pack_cost(p, batch * m * k, p->dot_pack_a);
   return cost;
 }
 
 static double dot_loop_cost(const halo_lowering *l) {
-  halo_dot_desc v = dot_desc(l);
+  const halo_dot_desc *v = dot_desc(l);
   const halo_prices *p = halo_lowering_prices(l);
-  double results = (double)v.batch * (double)v.m * (double)v.n;
+  double results = (double)v->batch * (double)v->m * (double)v->n;
   return p->dot_loop_start +
-         halo_lowering_operations(l, p->product_loop * dot_products(&v), results);
+         halo_lowering_operations(l, p->product_loop * dot_products(v), results);
 }
 
 /* A in panels of so many rows; rows that lie in memory one by one stay rows. */
@@ -434,25 +443,25 @@ static halo_status dot_panels_kernel(halo_lowering *l, const halo_dot_desc *v, c
 }
 
 static halo_status dot_panels_lower(halo_lowering *l) {
-  halo_dot_desc v = dot_real_desc(l);
-  halo_panels b = dot_panels_choose(l, &v);
+  const halo_dot_desc *v = dot_real_desc(l);
+  halo_panels b = dot_panels_choose(l, v);
   const char *name = halo_kernel_name(l, "panels");
   const char *pack_a = halo_arena_printf(l->arena, "%s_packa", name);
   const char *pack_b = halo_arena_printf(l->arena, "%s_packb", name);
   dot_places places = {-1, -1};
-  bool packs_b = !dot_b_in_place(&v, &b);
-  int64_t stretch = v.n;
-  if (packs_b && v.batch == 1 && !v.made_real) {
-    int64_t size = (int64_t)halo_type_size(v.accumulator);
-    stretch = halo_panels_stretch(l->caps, &b, v.m, v.n, size * halo_panels_steps(b.group, v.k));
+  bool packs_b = !dot_b_in_place(v, &b);
+  int64_t stretch = v->n;
+  if (packs_b && v->batch == 1 && !v->made_real) {
+    int64_t size = (int64_t)halo_type_size(v->accumulator);
+    stretch = halo_panels_stretch(l->caps, &b, v->m, v->n, size * halo_panels_steps(b.group, v->k));
   }
-  for (int64_t first = 0; first < v.n; first += stretch) {
-    dot_columns columns = {first, v.n - first < stretch ? v.n - first : stretch, stretch == v.n};
-    if (packs_b) HALO_TRY(dot_pack(l, &v, true, &b, columns, pack_b, &places.b));
-    if (first == 0 && !dot_a_in_place(&v, &b)) {
-      HALO_TRY(dot_pack(l, &v, false, &b, columns, pack_a, &places.a));
+  for (int64_t first = 0; first < v->n; first += stretch) {
+    dot_columns columns = {first, v->n - first < stretch ? v->n - first : stretch, stretch == v->n};
+    if (packs_b) HALO_TRY(dot_pack(l, v, true, &b, columns, pack_b, &places.b));
+    if (first == 0 && !dot_a_in_place(v, &b)) {
+      HALO_TRY(dot_pack(l, v, false, &b, columns, pack_a, &places.a));
     }
-    HALO_TRY(dot_panels_kernel(l, &v, &b, columns, name, places));
+    HALO_TRY(dot_panels_kernel(l, v, &b, columns, name, places));
   }
   return HALO_OK;
 }
@@ -460,13 +469,13 @@ static halo_status dot_panels_lower(halo_lowering *l) {
 /* ---- Tiles ---- */
 
 static bool dot_tile_supports(const halo_lowering *l, const char **why) {
-  halo_dot_desc v = dot_real_desc(l);
-  size_t local = 2 * 16 * 65 * halo_type_size(v.accumulator);
+  const halo_dot_desc *v = dot_real_desc(l);
+  size_t local = 2 * 16 * 65 * halo_type_size(v->accumulator);
   if (l->caps->local_memory < local) {
     *why = "the device has too little local memory";
     return false;
   }
-  return dot_is_plain(&v, why);
+  return dot_is_plain(v, why);
 }
 
 /* Parts of the terms, of `share` each. */
@@ -478,14 +487,14 @@ static int64_t dot_tile_parts(const halo_lowering *l, const halo_dot_desc *v, in
 }
 
 static double dot_tile_cost(const halo_lowering *l) {
-  halo_dot_desc v = dot_real_desc(l);
-  double m = (double)halo_panels_round_up(v.m, 64), n = (double)halo_panels_round_up(v.n, 64);
-  double products = (double)v.batch * m * n * (double)halo_panels_round_up(v.k, 16);
+  const halo_dot_desc *v = dot_real_desc(l);
+  double m = (double)halo_panels_round_up(v->m, 64), n = (double)halo_panels_round_up(v->n, 64);
+  double products = (double)v->batch * m * n * (double)halo_panels_round_up(v->k, 16);
   const halo_prices *p = halo_lowering_prices(l);
-  int64_t chunk, parts = dot_tile_parts(l, &v, &chunk);
-  double results = (double)v.batch * m * n, items = results / 16 * (double)parts;
+  int64_t chunk, parts = dot_tile_parts(l, v, &chunk);
+  double results = (double)v->batch * m * n, items = results / 16 * (double)parts;
   double cost = p->dot_tile_start + halo_lowering_operations(l, p->product_tile * products, items);
-  return parts == 1 ? cost : cost + halo_panels_finish_seconds(l, v.accumulator, parts, results);
+  return parts == 1 ? cost : cost + halo_panels_finish_seconds(l, v->accumulator, parts, results);
 }
 
 /* "inline int name_at(..., b, x, y)": where a result lies in its memory. */
@@ -498,22 +507,22 @@ static void dot_emit_at(dot_text *t) {
 }
 
 static halo_status dot_tile_lower(halo_lowering *l) {
-  halo_dot_desc v = dot_real_desc(l);
+  const halo_dot_desc *v = dot_real_desc(l);
   const char *name = halo_kernel_name(l, "tile");
   dot_text t;
-  dot_begin(&t, l, &v, name);
+  dot_begin(&t, l, v, name);
   dot_element(&t, false, "_a");
   dot_element(&t, true, "_b");
-  int64_t chunk, parts = dot_tile_parts(l, &v, &chunk);
-  int64_t elements = halo_shape_element_count(v.dot->shape);
+  int64_t chunk, parts = dot_tile_parts(l, v, &chunk);
+  int64_t elements = halo_shape_element_count(v->dot->shape);
   int32_t scratch = l->scratch.count;
   const char *partial = NULL;
   if (parts > 1) {
     dot_emit_at(&t);
-    partial = halo_panels_tile_scratch(&t.helpers, v.accumulator, parts * elements);
-  } else if (v.made_real && dot_is_plain_rows(&t)) {
-    dot_store_plain(&t, halo_arena_printf(l->arena, "%lld", (long long)v.m),
-                    halo_arena_printf(l->arena, "%lld", (long long)v.n));
+    partial = halo_panels_tile_scratch(&t.helpers, v->accumulator, parts * elements);
+  } else if (v->made_real && dot_is_plain_rows(&t)) {
+    dot_store_plain(&t, halo_arena_printf(l->arena, "%lld", (long long)v->m),
+                    halo_arena_printf(l->arena, "%lld", (long long)v->n));
   } else {
     dot_store(&t);
   }
@@ -521,7 +530,7 @@ static halo_status dot_tile_lower(halo_lowering *l) {
   halo_helpers_template(&t.helpers, &k, halo_cl_gemm_tile, "");
   halo_panels_tile_holes(&k, parts, chunk);
   halo_helpers_hole(&t.helpers, &k, "H_T", "%s", t.type);
-  halo_template_define_int(&k, "H_BATCH", v.batch);
+  halo_template_define_int(&k, "H_BATCH", v->batch);
   halo_helpers_call(&t.helpers, &k, "H_A", "_a", "b, row, k");
   /* the helper takes the line before the place in it */
   halo_helpers_hole(&t.helpers, &k, "H_B(b, k, column)", "%s_b(%s, b, column, k)", name,
@@ -532,21 +541,21 @@ static halo_status dot_tile_lower(halo_lowering *l) {
   } else {
     halo_helpers_call(&t.helpers, &k, "H_OUT", "_out", "b, row, column, v");
   }
-  halo_template_define_int(&k, "H_M", v.m);
-  halo_template_define_int(&k, "H_N", v.n);
-  halo_template_define_int(&k, "H_K", v.k);
-  halo_template_define_int(&k, "H_AKFAST", v.lhs.contract.stride == 1);
-  halo_template_define_int(&k, "H_BKFAST", v.rhs.contract.stride == 1);
+  halo_template_define_int(&k, "H_M", v->m);
+  halo_template_define_int(&k, "H_N", v->n);
+  halo_template_define_int(&k, "H_K", v->k);
+  halo_template_define_int(&k, "H_AKFAST", v->lhs.contract.stride == 1);
+  halo_template_define_int(&k, "H_BKFAST", v->rhs.contract.stride == 1);
   halo_kernel_group(l, 16, 16);
   halo_helpers_finish(&t.helpers, &k);
   halo_launch *launch = halo_helpers_launch(&t.helpers, "dot:tile");
   launch->grid.dims = 3;
-  launch->grid.global[0] = (size_t)((v.n + 63) / 64 * 16);
-  launch->grid.global[1] = (size_t)((v.m + 63) / 64 * 16);
-  launch->grid.global[2] = (size_t)(v.batch * parts);
+  launch->grid.global[0] = (size_t)((v->n + 63) / 64 * 16);
+  launch->grid.global[1] = (size_t)((v->m + 63) / 64 * 16);
+  launch->grid.global[2] = (size_t)(v->batch * parts);
   HALO_TRY(halo_helpers_end(&t.helpers));
   if (parts > 1) {
-    return halo_panels_finish(l, v.dot, v.accumulator, scratch, parts, "dot:finish");
+    return halo_panels_finish(l, v->dot, v->accumulator, scratch, parts, "dot:finish");
   }
   return dot_finish(&t);
 }
@@ -571,22 +580,22 @@ static bool dot_blas_matrix(const halo_dot_side *side, halo_type type, bool rhs,
 }
 
 static bool dot_blas_describe(const halo_lowering *l, halo_gemm *g, const char **why) {
-  halo_dot_desc v = dot_desc(l);
-  if (!dot_is_plain(&v, why)) return false;
+  const halo_dot_desc *v = dot_desc(l);
+  if (!dot_is_plain(v, why)) return false;
   *why = "the type is neither f32 nor f64";
-  if (v.result != HALO_F32 && v.result != HALO_F64) return false;
+  if (v->result != HALO_F32 && v->result != HALO_F64) return false;
   *why = "the result is not row-major";
-  if (!halo_shape_has_default_layout(v.dot->shape)) return false;
-  *g = (halo_gemm){.type = v.result,
-                   .m = v.m,
-                   .n = v.n,
-                   .k = v.k,
-                   .batch = v.batch,
-                   .ldc = v.n,
-                   .stride_c = v.m * v.n};
+  if (!halo_shape_has_default_layout(v->dot->shape)) return false;
+  *g = (halo_gemm){.type = v->result,
+                   .m = v->m,
+                   .n = v->n,
+                   .k = v->k,
+                   .batch = v->batch,
+                   .ldc = v->n,
+                   .stride_c = v->m * v->n};
   *why = "an operand is not a plain matrix in memory";
-  if (!dot_blas_matrix(&v.lhs, v.result, false, &g->transpose_a, &g->lda, &g->stride_a) ||
-      !dot_blas_matrix(&v.rhs, v.result, true, &g->transpose_b, &g->ldb, &g->stride_b))
+  if (!dot_blas_matrix(&v->lhs, v->result, false, &g->transpose_a, &g->lda, &g->stride_a) ||
+      !dot_blas_matrix(&v->rhs, v->result, true, &g->transpose_b, &g->ldb, &g->stride_b))
     return false;
   return true;
 }
@@ -604,24 +613,24 @@ static bool dot_clblast_supports(const halo_lowering *l, const char **why) {
 }
 
 static double dot_clblast_cost(const halo_lowering *l) {
-  halo_dot_desc v = dot_desc(l);
+  const halo_dot_desc *v = dot_desc(l);
   const halo_prices *p = halo_lowering_prices(l);
-  double results = (double)v.batch * (double)v.m * (double)v.n;
+  double results = (double)v->batch * (double)v->m * (double)v->n;
   return p->dot_clblast_start +
-         halo_lowering_operations(l, p->dot_clblast * dot_products(&v), results);
+         halo_lowering_operations(l, p->dot_clblast * dot_products(v), results);
 }
 
 static halo_status dot_clblast_lower(halo_lowering *l) {
-  halo_dot_desc v = dot_desc(l);
+  const halo_dot_desc *v = dot_desc(l);
   halo_gemm *g = halo_arena_new(l->arena, halo_gemm);
   const char *why;
   dot_blas_describe(l, g, &why);
   halo_kernel_arg *args = halo_arena_array(l->arena, halo_kernel_arg, 3);
   args[0] = (halo_kernel_arg){
-      .role = HALO_ROLE_INPUT, .index = (int32_t)v.lhs.operand->parameter_number, .type = g->type};
+      .role = HALO_ROLE_INPUT, .index = (int32_t)v->lhs.operand->parameter_number, .type = g->type};
   args[1] = (halo_kernel_arg){
-      .role = HALO_ROLE_INPUT, .index = (int32_t)v.rhs.operand->parameter_number, .type = g->type};
-  bool finished = v.dot == halo_lowering_root(l);
+      .role = HALO_ROLE_INPUT, .index = (int32_t)v->rhs.operand->parameter_number, .type = g->type};
+  bool finished = v->dot == halo_lowering_root(l);
   args[2] =
       (halo_kernel_arg){.role = finished ? HALO_ROLE_OUTPUT : HALO_ROLE_SCRATCH, .type = g->type};
   halo_launch launch = {.label = halo_arena_printf(l->arena, "%s dot:clblast", l->name),
@@ -630,8 +639,8 @@ static halo_status dot_clblast_lower(halo_lowering *l) {
                         .gemm = g};
   halo_vec_push(&l->launches, launch);
   if (finished) return HALO_OK;
-  halo_vec_push(&l->scratch, (halo_scratch){halo_shape_byte_size(v.dot->shape)});
-  return halo_panels_finish(l, v.dot, v.result, 0, 1, "dot:finish");
+  halo_vec_push(&l->scratch, (halo_scratch){halo_shape_byte_size(v->dot->shape)});
+  return halo_panels_finish(l, v->dot, v->result, 0, 1, "dot:finish");
 }
 
 static const halo_implementation dot_implementations[] = {
@@ -643,4 +652,4 @@ static const halo_implementation dot_implementations[] = {
      .works_on = dot_clblast_works_on, .in_groups = true},
     {"loop", halo_loop_supports, dot_loop_cost, halo_loop_lower},
     {0}};
-const halo_family halo_family_dot = {"dot", HALO_OP_DOT, dot_implementations};
+const halo_family halo_family_dot = {"dot", HALO_OP_DOT, dot_implementations, dot_describe};

@@ -36,15 +36,15 @@ static void lapack_group(const halo_caps *caps, const halo_lapack_desc *v, size_
 }
 
 static halo_status lapack_lower(halo_lowering *l, bool by_item) {
-  halo_lapack_desc v = lapack_desc(l);
-  if (v.batch == 0) return HALO_OK;
+  const halo_lapack_desc *v = l->desc;
+  if (v->batch == 0) return HALO_OK;
   halo_helpers p;
-  halo_linalg_begin(&p, l, halo_kernel_name(l, by_item ? "item" : "group"), v.type, false);
-  lapack_emit_helpers(&p, &v);
+  halo_linalg_begin(&p, l, halo_kernel_name(l, by_item ? "item" : "group"), v->type, false);
+  lapack_emit_helpers(&p, v);
   halo_template k;
-  halo_helpers_template(&p, &k, lapack_template(v.routine), "");
-  lapack_holes(&p, &k, &v);
-  halo_template_define_int(&k, "H_LOWER", v.lower);
+  halo_helpers_template(&p, &k, lapack_template(v->routine), "");
+  lapack_holes(&p, &k, v);
+  halo_template_define_int(&k, "H_LOWER", v->lower);
   halo_template_define_int(&k, "H_ALONE", by_item);
   /* Rows in local memory are one longer than they need, so that columns do not lie in one bank of it. */
   halo_template_define(
@@ -52,17 +52,17 @@ static halo_status lapack_lower(halo_lowering *l, bool by_item) {
   halo_template_define(&k, "H_BARRIER",
                        by_item ? "H_BARRIER" : "H_BARRIER " HALO_BARRIER "CLK_LOCAL_MEM_FENCE);");
   size_t group[2] = {1, 1};
-  if (!by_item) lapack_group(l->caps, &v, group);
+  if (!by_item) lapack_group(l->caps, v, group);
   halo_template_define_int(&k, "H_X", (long long)group[0]);
   halo_template_define_int(&k, "H_Y", (long long)group[1]);
   if (!by_item) halo_kernel_group(l, group[0], group[1]);
   halo_helpers_finish(&p, &k);
   halo_launch *launch = halo_helpers_launch(&p, by_item ? "lapack:item" : "lapack:group");
   if (by_item) {
-    lapack_launch_items(l->caps, launch, v.batch);
+    lapack_launch_items(l->caps, launch, v->batch);
   } else {
     launch->grid.dims = 2;
-    launch->grid.global[0] = group[0] * (size_t)v.batch;
+    launch->grid.global[0] = group[0] * (size_t)v->batch;
     launch->grid.global[1] = group[1];
   }
   return halo_helpers_end(&p);
@@ -78,18 +78,18 @@ static bool lapack_fits_group(const halo_caps *caps, const halo_lapack_desc *v) 
 
 static bool lapack_item_supports(const halo_lowering *l, const char **why) {
   enum { GPU_ELEMENTS = 1024 };
-  halo_lapack_desc v = lapack_desc(l);
-  int64_t elements = v.rows * v.columns, bytes = elements * (int64_t)halo_type_size(v.type);
+  const halo_lapack_desc *v = l->desc;
+  int64_t elements = v->rows * v->columns, bytes = elements * (int64_t)halo_type_size(v->type);
   *why = "the matrix is too large for a work item's private memory";
   if (l->caps->is_cpu) return bytes <= HALO_LAPACK_OWN;
   return elements <= GPU_ELEMENTS &&
-         (bytes <= halo_caps_private_bytes(l->caps) || !lapack_fits_group(l->caps, &v));
+         (bytes <= halo_caps_private_bytes(l->caps) || !lapack_fits_group(l->caps, v));
 }
 
 static double lapack_item_cost(const halo_lowering *l) {
-  halo_lapack_desc v = lapack_desc(l);
-  return lapack_items_cost(l, halo_lapack_operations(&v) + halo_lowering_prices(l)->lapack_start,
-                           v.batch);
+  const halo_lapack_desc *v = l->desc;
+  return lapack_items_cost(l, halo_lapack_operations(v) + halo_lowering_prices(l)->lapack_start,
+                           v->batch);
 }
 
 static halo_status lapack_item_lower(halo_lowering *l) { return lapack_lower(l, true); }
@@ -97,20 +97,20 @@ static halo_status lapack_item_lower(halo_lowering *l) { return lapack_lower(l, 
 /* ---- A matrix a work group ---- */
 
 static bool lapack_group_supports(const halo_lowering *l, const char **why) {
-  halo_lapack_desc v = lapack_desc(l);
+  const halo_lapack_desc *v = l->desc;
   *why = "the device has too little local memory";
-  return lapack_fits_group(l->caps, &v);
+  return lapack_fits_group(l->caps, v);
 }
 
 /* Steps wait for each other a few times, and what is looked for in a column is not shared out. */
 static double lapack_group_cost(const halo_lowering *l) {
-  halo_lapack_desc v = lapack_desc(l);
+  const halo_lapack_desc *v = l->desc;
   const halo_prices *p = halo_lowering_prices(l);
   size_t group[2];
-  lapack_group(l->caps, &v, group);
-  double items = l->caps->is_cpu ? 1 : (double)(group[0] * group[1]), batch = (double)v.batch;
-  double steps = (double)v.steps * (p->lapack_step + (double)v.rows);
-  double each = halo_lapack_operations(&v) + steps * items;
+  lapack_group(l->caps, v, group);
+  double items = l->caps->is_cpu ? 1 : (double)(group[0] * group[1]), batch = (double)v->batch;
+  double steps = (double)v->steps * (p->lapack_step + (double)v->rows);
+  double each = halo_lapack_operations(v) + steps * items;
   return p->launch + halo_lowering_operations(l, batch * each, batch * items);
 }
 
@@ -137,9 +137,9 @@ static bool lapack_host_supports(const halo_lowering *l, const char **why) {
 /* The host waits for what comes before, and calls LAPACK for each matrix. */
 static double lapack_host_cost(const halo_lowering *l) {
   const halo_prices *p = halo_lowering_prices(l);
-  halo_lapack_desc v = lapack_desc(l);
-  double each = p->host_lapack_call + halo_lapack_operations(&v) / p->host_lapack_rate;
-  return p->host_lapack_wait * p->launch + (double)v.batch * each;
+  const halo_lapack_desc *v = l->desc;
+  double each = p->host_lapack_call + halo_lapack_operations(v) / p->host_lapack_rate;
+  return p->host_lapack_wait * p->launch + (double)v->batch * each;
 }
 
 static halo_status lapack_host_lower(halo_lowering *l) {
@@ -155,4 +155,5 @@ static const halo_implementation lapack_implementations[] = {
     {"host", lapack_host_supports, lapack_host_cost, lapack_host_lower,
      .works_on = lapack_host_works_on, .in_groups = true},
     {0}};
-const halo_family halo_family_lapack = {"lapack", HALO_OP_CUSTOM_CALL, lapack_implementations};
+const halo_family halo_family_lapack = {"lapack", HALO_OP_CUSTOM_CALL, lapack_implementations,
+                                        lapack_describe};

@@ -31,17 +31,17 @@ static lines_cut lines_choose(const halo_caps *caps, const halo_lapack_desc *v) 
 }
 
 bool lapack_lines_supports(const halo_lowering *l, const char **why) {
-  halo_lapack_desc v = lapack_desc(l);
+  const halo_lapack_desc *v = l->desc;
   *why = "for reflectors of some thousand elements";
-  return halo_lapack_has_short_reflectors(&v) && v.columns > 0 && v.rows > 0;
+  return halo_lapack_has_short_reflectors(v) && v->columns > 0 && v->rows > 0;
 }
 
 double lapack_lines_cost(const halo_lowering *l) {
   const halo_prices *p = halo_lowering_prices(l);
-  halo_lapack_desc v = lapack_desc(l);
-  double each = p->lapack_lines * halo_lapack_operations(&v) +
-                p->lapack_lines_step * (double)v.steps + p->lapack_start;
-  return lapack_items_cost(l, each, v.batch);
+  const halo_lapack_desc *v = l->desc;
+  double each = p->lapack_lines * halo_lapack_operations(v) +
+                p->lapack_lines_step * (double)v->steps + p->lapack_start;
+  return lapack_items_cost(l, each, v->batch);
 }
 
 static void lines_holes(halo_helpers *p, halo_template *k, const lines_cut *cut, halo_type type) {
@@ -100,24 +100,24 @@ static const char *lines_pointers(halo_helpers *p, const lines_cut *cut,
 }
 
 halo_status lapack_lines_lower(halo_lowering *l) {
-  halo_lapack_desc v = lapack_desc(l);
-  if (v.batch == 0) return HALO_OK;
-  lines_cut cut = lines_choose(l->caps, &v);
+  const halo_lapack_desc *v = l->desc;
+  if (v->batch == 0) return HALO_OK;
+  lines_cut cut = lines_choose(l->caps, v);
   halo_helpers p;
-  halo_linalg_begin(&p, l, halo_kernel_name(l, "lines"), v.type,
-                    v.batch * v.rows * cut.stride > 1 << 30);
-  lapack_emit_helpers(&p, &v);
-  const char *pointers = lines_pointers(&p, &cut, &v);
+  halo_linalg_begin(&p, l, halo_kernel_name(l, "lines"), v->type,
+                    v->batch * v->rows * cut.stride > 1 << 30);
+  lapack_emit_helpers(&p, v);
+  const char *pointers = lines_pointers(&p, &cut, v);
   halo_template k;
   halo_helpers_template(&p, &k, halo_cl_lapack_lines, pointers);
-  lapack_holes(&p, &k, &v);
-  lines_holes(&p, &k, &cut, v.type);
-  lines_add_functions(&p, &k, &cut, v.type);
+  lapack_holes(&p, &k, v);
+  lines_holes(&p, &k, &cut, v->type);
+  lines_add_functions(&p, &k, &cut, v->type);
   halo_helpers_hole(&p, &k, "H_REFLECT", "%s_reflect", p.name);
   halo_helpers_hole(&p, &k, "H_TAKE", "%s_take", p.name);
-  halo_template_define_int(&k, "H_Q", v.routine == HALO_LAPACK_ORGQR);
+  halo_template_define_int(&k, "H_Q", v->routine == HALO_LAPACK_ORGQR);
   halo_template_define_int(&k, "H_LEFT", cut.left);
   halo_helpers_finish(&p, &k);
-  lapack_launch_items(l->caps, halo_helpers_launch(&p, "lapack:lines"), v.batch);
+  lapack_launch_items(l->caps, halo_helpers_launch(&p, "lapack:lines"), v->batch);
   return halo_helpers_end(&p);
 }

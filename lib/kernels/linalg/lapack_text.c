@@ -4,9 +4,9 @@
 
 #include "codegen/ctype.h"
 
-halo_lapack_desc lapack_desc(const halo_lowering *l) {
-  halo_lapack_desc v = {0};
-  halo_lapack_describe(halo_lowering_root(l), &v);
+const void *lapack_describe(const halo_lowering *l) {
+  halo_lapack_desc *v = halo_desc_new(l, halo_lapack_desc);
+  halo_lapack_describe(halo_lowering_root(l), v);
   return v;
 }
 

@@ -6,7 +6,8 @@
 #include "hlo/lapack.h"
 #include "kernels/linalg/linalg.h"
 
-halo_lapack_desc lapack_desc(const halo_lowering *l);
+/* The family's desc: a halo_lapack_desc. */
+const void *lapack_describe(const halo_lowering *l);
 /* Writes the helpers that read and store elements. */
 void lapack_emit_helpers(halo_helpers *p, const halo_lapack_desc *v);
 /* The holes for arithmetic, H_IM(v), H_MAKE(re, im), H_REAL(r), H_MUL(a, b), H_SIZE(v), H_IS_ZERO(v) and H_LEAST beside that

@@ -31,8 +31,8 @@ static solve_cut solve_choose(const halo_caps *caps, const halo_solve_desc *v, h
 }
 
 static double solve_lines_cost(const halo_lowering *l) {
-  halo_solve_desc v = halo_solve_describe(halo_lowering_root(l));
-  double n = (double)v.n, lines = (double)v.lines * (double)halo_linalg_batch(v.b);
+  const halo_solve_desc *v = l->desc;
+  double n = (double)v->n, lines = (double)v->lines * (double)halo_linalg_batch(v->b);
   const halo_prices *p = halo_lowering_prices(l);
   return p->launch + halo_lowering_operations(l, p->solve_product * n * n * lines, lines);
 }
@@ -104,24 +104,24 @@ static void solve_holes(halo_helpers *p, halo_template *k, const halo_solve_desc
 
 static halo_status solve_lines_lower(halo_lowering *l) {
   const halo_instr *solve = halo_lowering_root(l);
-  halo_solve_desc v = halo_solve_describe(solve);
+  const halo_solve_desc *v = l->desc;
   if (halo_shape_element_count(solve->shape) == 0) return HALO_OK;
   halo_type type = halo_linalg_type(solve->shape->type);
-  solve_cut cut = solve_choose(l->caps, &v, type);
-  int64_t batch = halo_linalg_batch(v.b), unknowns = batch * cut.panels * cut.panel * v.n;
+  solve_cut cut = solve_choose(l->caps, v, type);
+  int64_t batch = halo_linalg_batch(v->b), unknowns = batch * cut.panels * cut.panel * v->n;
   int32_t scratch = l->scratch.count;
   halo_vec_push(&l->scratch, (halo_scratch){unknowns * (int64_t)halo_type_size(type)});
   halo_helpers p;
   halo_linalg_begin(&p, l, halo_kernel_name(l, "lines"), type, unknowns > 1 << 30);
-  solve_emit_factor(&p, solve, &v);
-  solve_emit_line(&p, solve, &v, false);
-  solve_emit_line(&p, solve, &v, true);
+  solve_emit_factor(&p, solve, v);
+  solve_emit_line(&p, solve, v, false);
+  solve_emit_line(&p, solve, v, true);
   const char *x = halo_emit_arg(&p.e, HALO_ROLE_SCRATCH, scratch, type, NULL);
   halo_template k;
   halo_helpers_template(
       &p, &k, halo_cl_triangular_solve,
       halo_arena_printf(l->arena, "  __global %s *X = %s;", halo_ctype_compute(type), x));
-  solve_holes(&p, &k, &v, &cut, type);
+  solve_holes(&p, &k, v, &cut, type);
   halo_helpers_finish(&p, &k);
   halo_launch *launch = halo_helpers_launch(&p, "triangular-solve:lines");
   int64_t items = cut.strips * batch;
@@ -139,5 +139,12 @@ static halo_status solve_lines_lower(halo_lowering *l) {
 
 static const halo_implementation solve_implementations[] = {
     {"lines", halo_loop_supports, solve_lines_cost, solve_lines_lower}, {0}};
+
+static const void *solve_describe(const halo_lowering *l) {
+  halo_solve_desc *v = halo_desc_new(l, halo_solve_desc);
+  *v = halo_solve_describe(halo_lowering_root(l));
+  return v;
+}
+
 const halo_family halo_family_triangular_solve = {"triangular-solve", HALO_OP_TRIANGULAR_SOLVE,
-                                                  solve_implementations};
+                                                  solve_implementations, solve_describe};

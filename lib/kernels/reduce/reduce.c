@@ -10,11 +10,40 @@
 
 extern const char halo_cl_reduce[];
 
+/* The reductions of a fusion. */
+typedef struct reduce_desc {
+  double combined;     /* elements that all of them combine */
+  int64_t longest;     /* elements that one combines for a result, at most */
+  halo_reduce_desc v;  /* those of one shape, */
+  const char *why_not; /* unless they cannot be computed together; NULL: they can */
+} reduce_desc;
+
+static const halo_shape *reduce_result(const halo_lowering *l) {
+  return halo_leaf_shape(halo_lowering_root(l)->shape, 0);
+}
+
+static const void *reduce_describe(const halo_lowering *l) {
+  reduce_desc *desc = halo_desc_new(l, reduce_desc);
+  halo_reduce_desc *v = &desc->v;
+  int64_t each = halo_shape_element_count(reduce_result(l));
+  desc->longest = 1;
+  halo_reduce_find(l->computation, v);
+  for (int32_t h = 0; h < v->hero_count && h < HALO_REDUCE_HEROES; h++) {
+    int64_t count = halo_shape_element_count(v->heroes[h]->operands[0]->shape);
+    desc->combined += (double)count;
+    if (each > 0 && count / each > desc->longest) desc->longest = count / each;
+  }
+  const char *why;
+  if (!halo_reduce_describe(l->computation, v, &why)) desc->why_not = why;
+  return desc;
+}
+
 static bool reduce_supports(const halo_lowering *l, bool columns, const char **why) {
-  *why = l->reduce_why;
-  if (!l->reduce) return false;
+  const reduce_desc *desc = l->desc;
+  *why = desc->why_not;
+  if (desc->why_not) return false;
   *why = columns ? "rows are reduced" : "columns are reduced";
-  return columns == (l->reduce->inner > 1);
+  return columns == (desc->v.inner > 1);
 }
 
 static bool reduce_row_supports(const halo_lowering *l, const char **why) {
@@ -26,19 +55,19 @@ static bool reduce_column_supports(const halo_lowering *l, const char **why) {
 }
 
 /* Simple operations that computing a result takes behind the reductions, or beside them. */
-static double reduce_cost_behind(const halo_lowering *l, const halo_reduce_desc *v) {
-  int64_t count = halo_shape_element_count(v->out);
+static double reduce_cost_behind(const halo_lowering *l, const halo_shape *out) {
+  int64_t count = halo_shape_element_count(out);
   int32_t results = halo_shape_leaf_count(l->computation->root->shape);
   return (double)(halo_reduce_cost_each(l, count) + results) * (double)count;
 }
 
 /* Elements that are combined, many at a time, and what follows, which a CPU does one at a time. */
 static double reduce_cost(const halo_lowering *l, double group) {
-  const halo_reduce_desc *v = l->reduce;
+  const halo_reduce_desc *v = &((const reduce_desc *)l->desc)->v;
   int64_t results = v->outer * v->inner, elements = results * v->n;
   double combined = (double)v->hero_count * (double)elements;
   const halo_prices *p = halo_lowering_prices(l);
-  double behind = reduce_cost_behind(l, v) * p->reduce_behind;
+  double behind = reduce_cost_behind(l, v->out) * p->reduce_behind;
   double items = group * (double)halo_reduce_pieces(elements, results);
   return halo_lowering_seconds(l, p->reduce_element * combined + behind, items);
 }
@@ -51,22 +80,15 @@ static double reduce_column_cost(const halo_lowering *l) { return reduce_cost(l,
 /* Element by element every result costs its whole inner loop, with no help from neighbours, but where that is
  * written out. */
 static double reduce_loop_cost(const halo_lowering *l) {
-  halo_reduce_desc v;
-  halo_reduce_find(l->computation, &v);
-  v.out = halo_leaf_shape(l->computation->root->shape, 0);
-  double combined = 0;
-  int64_t each = halo_shape_element_count(v.out), longest = 1;
-  for (int32_t h = 0; h < v.hero_count && h < HALO_REDUCE_HEROES; h++) {
-    int64_t count = halo_shape_element_count(v.heroes[h]->operands[0]->shape);
-    combined += (double)count;
-    if (each > 0 && count / each > longest) longest = count / each;
-  }
+  const reduce_desc *desc = l->desc;
+  const halo_shape *out = reduce_result(l);
   const halo_prices *p = halo_lowering_prices(l);
-  bool vectors = longest <= HALO_WRITTEN_OUT;
+  bool vectors = desc->longest <= HALO_WRITTEN_OUT;
   double behind = vectors ? p->reduce_loop_vectors : p->reduce_loop_behind;
   double element = vectors ? p->reduce_loop_short : p->reduce_loop;
-  double work = element * combined + behind * reduce_cost_behind(l, &v);
-  return halo_loop_cost(l) + halo_target_bytes(halo_lowering_target(l), work, (double)each);
+  double work = element * desc->combined + behind * reduce_cost_behind(l, out);
+  return halo_loop_cost(l) +
+         halo_target_bytes(halo_lowering_target(l), work, (double)halo_shape_element_count(out));
 }
 
 /* ---- Text ---- */
@@ -429,7 +451,7 @@ static halo_status reduce_stage(const halo_reduce_text *t, const halo_reduce_cut
 }
 
 static halo_status reduce_lower(halo_lowering *l) {
-  halo_reduce_text t = {.l = l, .v = *l->reduce};
+  halo_reduce_text t = {.l = l, .v = ((const reduce_desc *)l->desc)->v};
   t.name = halo_kernel_name(l, t.v.inner > 1 ? "column" : "row");
   HALO_TRY(halo_accumulator_declare(l, &t.a, t.name, t.v.values, t.v.value_count));
   halo_reduce_cut first = halo_reduce_cut_of(&t, t.v.outer, t.v.n, t.v.inner, true);
@@ -451,4 +473,5 @@ static const halo_implementation reduce_implementations[] = {
     {"column", reduce_column_supports, reduce_column_cost, reduce_lower, HALO_COUNTS_ON_CPUS},
     {"loop", halo_loop_supports, reduce_loop_cost, halo_loop_lower},
     {0}};
-const halo_family halo_family_reduce = {"reduce", HALO_OP_REDUCE, reduce_implementations};
+const halo_family halo_family_reduce = {"reduce", HALO_OP_REDUCE, reduce_implementations,
+                                        reduce_describe};

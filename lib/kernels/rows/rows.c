@@ -64,7 +64,7 @@ static uint64_t rows_in_place(const halo_lowering *l, const halo_rows_desc *v, b
 }
 
 static halo_status rows_begin(halo_lowering *l, halo_rows_text *t) {
-  *t = (halo_rows_text){.l = l, .v = *l->rows, .local = 1};
+  *t = (halo_rows_text){.l = l, .v = *(const halo_rows_desc *)l->desc, .local = 1};
   t->name = halo_kernel_name(l, "rows");
   for (int32_t h = 0; h < t->v.count; h++) {
     const char *name = halo_arena_printf(l->arena, "%s_%d", t->name, h);
@@ -119,12 +119,13 @@ static halo_status rows_few_lower(halo_lowering *l) {
 /* A work group of one item is rows:item. */
 static bool rows_group_supports(const halo_lowering *l, const char **why) {
   *why = "the device has no work groups for it";
-  return rows_group(l, l->rows) > 1;
+  return rows_group(l, l->desc) > 1;
 }
 
 static bool rows_few_supports(const halo_lowering *l, const char **why) {
   *why = "the rows are long";
-  return l->rows->rows.n <= ROWS_FEW;
+  const halo_rows_desc *v = l->desc;
+  return v->rows.n <= ROWS_FEW;
 }
 
 static bool rows_loop_supports(const halo_lowering *l, const char **why) {
@@ -142,7 +143,7 @@ static bool rows_loop_supports(const halo_lowering *l, const char **why) {
 /* Bytes that phases read and results take; `slower`: for what neighbours in a row are not worked on side by
  * side; `items`: work items of a row. */
 static double rows_cost(const halo_lowering *l, double slower, double items) {
-  const halo_rows_desc *v = l->rows;
+  const halo_rows_desc *v = l->desc;
   double elements = (double)v->rows.outer * (double)v->rows.n;
   double looks = elements * (2 + v->phases + 2 * v->elements);
   return halo_lowering_seconds(l, halo_lowering_prices(l)->rows_element * looks * slower,
@@ -155,7 +156,7 @@ static double rows_item_cost(const halo_lowering *l) {
 
 /* Each phase combines what the work items of a group have, in pairs. */
 static double rows_group_cost(const halo_lowering *l) {
-  const halo_rows_desc *v = l->rows;
+  const halo_rows_desc *v = l->desc;
   double barriers = v->phases * log2(ROWS_GROUP) * halo_lowering_prices(l)->barrier;
   return barriers +
          rows_cost(l, halo_lowering_prices(l)->rows_group, l->caps->is_cpu ? 1 : ROWS_GROUP);
@@ -166,7 +167,7 @@ static double rows_group_cost(const halo_lowering *l) {
 enum { ROWS_FEW_CODE = 256, ROWS_FEW_LEAST = 16 };
 
 static double rows_few_cost(const halo_lowering *l) {
-  const halo_rows_desc *v = l->rows;
+  const halo_rows_desc *v = l->desc;
   bool long_text = v->rows.n * l->computation->instrs.count > ROWS_FEW_CODE;
   const halo_prices *p = halo_lowering_prices(l);
   bool is_long = long_text && v->rows.outer < ROWS_FEW_LEAST;
@@ -175,7 +176,7 @@ static double rows_few_cost(const halo_lowering *l) {
 
 /* Each element of a result goes over its row anew, and over that for each element there ... */
 static double rows_loop_cost(const halo_lowering *l) {
-  const halo_rows_desc *v = l->rows;
+  const halo_rows_desc *v = l->desc;
   double work = 1;
   for (int p = v->elements ? 0 : 1; p < v->phases; p++) work *= (double)v->rows.n;
   return rows_cost(l, work, (double)v->rows.n);
@@ -187,4 +188,12 @@ static const halo_implementation rows_implementations[] = {
     {"group", rows_group_supports, rows_group_cost, rows_group_lower, .in_groups = true},
     {"loop", rows_loop_supports, rows_loop_cost, halo_loop_lower},
     {0}};
-const halo_family halo_family_rows = {"rows", HALO_OPCODE_COUNT, rows_implementations};
+
+static const void *rows_describe(const halo_lowering *l) {
+  halo_rows_desc *v = halo_desc_new(l, halo_rows_desc);
+  const char *why;
+  return halo_rows_describe(l->computation, v, &why) ? v : NULL;
+}
+
+const halo_family halo_family_rows = {"rows", HALO_OPCODE_COUNT, rows_implementations,
+                                      rows_describe};

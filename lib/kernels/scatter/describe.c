@@ -51,7 +51,6 @@ static void scatter_describe_window(halo_scatter_desc *v, const int64_t *window_
   v->inner = scatter_product(v->window, v->window_rank, false);
 }
 
-/* `unique`: no element is met twice. */
 halo_scatter_desc halo_scatter_describe(const halo_lowering *l, bool unique) {
   const halo_instr *scatter = halo_lowering_root(l);
   int32_t arity = scatter->operand_count / 2, count, ignored;

@@ -65,23 +65,24 @@ static bool scatter_unique_supports(const halo_lowering *l, const char **why) {
 }
 
 static double scatter_unique_cost(const halo_lowering *l) {
-  halo_scatter_desc v = halo_scatter_describe(l, true);
-  return scatter_time(l, &v, false);
+  const halo_scatter_descs *descs = l->desc;
+  return scatter_time(l, &descs->unique, false);
 }
 
 static bool scatter_parts_supports(const halo_lowering *l, const char **why) {
+  const halo_scatter_descs *descs = l->desc;
   *why = "no indexed dimension in which windows are one element thick";
-  return halo_scatter_describe(l, false).split >= 0;
+  return descs->ordered.split >= 0;
 }
 
 static double scatter_parts_cost(const halo_lowering *l) {
-  halo_scatter_desc v = halo_scatter_describe(l, false);
-  return scatter_time(l, &v, true);
+  const halo_scatter_descs *descs = l->desc;
+  return scatter_time(l, &descs->ordered, true);
 }
 
 static double scatter_ordered_cost(const halo_lowering *l) {
-  halo_scatter_desc v = halo_scatter_describe(l, false);
-  return scatter_time(l, &v, false);
+  const halo_scatter_descs *descs = l->desc;
+  return scatter_time(l, &descs->ordered, false);
 }
 
 /* ---- Text ---- */
@@ -191,24 +192,27 @@ static halo_status scatter_lower_windows(halo_lowering *l, const char *name,
   return halo_helpers_end(&p);
 }
 
-static halo_status scatter_lower(halo_lowering *l, const char *name, bool unique, bool parts) {
-  halo_scatter_desc v = halo_scatter_describe(l, unique);
+static halo_status scatter_lower(halo_lowering *l, const char *name, const halo_scatter_desc *v,
+                                 bool parts) {
   const int32_t *updates;
-  if (halo_shape_element_count(v.array) == 0) return HALO_OK;
-  HALO_TRY(halo_scatter_lower_operands(l, &v, &updates));
-  return updates ? scatter_lower_windows(l, name, &v, parts, updates) : HALO_OK;
+  if (halo_shape_element_count(v->array) == 0) return HALO_OK;
+  HALO_TRY(halo_scatter_lower_operands(l, v, &updates));
+  return updates ? scatter_lower_windows(l, name, v, parts, updates) : HALO_OK;
 }
 
 static halo_status scatter_unique_lower(halo_lowering *l) {
-  return scatter_lower(l, "unique", true, false);
+  const halo_scatter_descs *descs = l->desc;
+  return scatter_lower(l, "unique", &descs->unique, false);
 }
 
 static halo_status scatter_parts_lower(halo_lowering *l) {
-  return scatter_lower(l, "parts", false, true);
+  const halo_scatter_descs *descs = l->desc;
+  return scatter_lower(l, "parts", &descs->ordered, true);
 }
 
 static halo_status scatter_ordered_lower(halo_lowering *l) {
-  return scatter_lower(l, "ordered", false, false);
+  const halo_scatter_descs *descs = l->desc;
+  return scatter_lower(l, "ordered", &descs->ordered, false);
 }
 
 static const halo_implementation scatter_implementations[] = {
@@ -218,4 +222,14 @@ static const halo_implementation scatter_implementations[] = {
     {"parts", scatter_parts_supports, scatter_parts_cost, scatter_parts_lower},
     {"ordered", halo_loop_supports, scatter_ordered_cost, scatter_ordered_lower},
     {0}};
-const halo_family halo_family_scatter = {"scatter", HALO_OP_SCATTER, scatter_implementations};
+
+static const void *scatter_describe(const halo_lowering *l) {
+  halo_scatter_descs *descs = halo_desc_new(l, halo_scatter_descs);
+  descs->ordered = halo_scatter_describe(l, false);
+  descs->unique = halo_scatter_describe(l, true);
+  descs->sorted = halo_scatter_sorted_describe(l, &descs->ordered);
+  return descs;
+}
+
+const halo_family halo_family_scatter = {"scatter", HALO_OP_SCATTER, scatter_implementations,
+                                         scatter_describe};

@@ -28,6 +28,15 @@ typedef struct halo_scatter_desc {
   int64_t strip, inner;  /* elements of a window, likewise */
 } halo_scatter_desc;
 
+/* The updates of scatter:sorted, and their order (sorted.c). */
+typedef struct halo_scatter_sorted halo_scatter_sorted;
+
+/* What a scatter is described as. */
+typedef struct halo_scatter_descs {
+  halo_scatter_desc ordered; /* windows may meet, and are applied in order */
+  halo_scatter_desc unique;  /* no element is met twice */
+  const halo_scatter_sorted *sorted;
+} halo_scatter_descs;
 /* `unique`: no element is met twice. */
 halo_scatter_desc halo_scatter_describe(const halo_lowering *l, bool unique);
 
@@ -48,6 +57,8 @@ halo_status halo_scatter_lower_operands(halo_lowering *l, const halo_scatter_des
                                         const int32_t **out_updates);
 
 /* sorted.c: scatter:sorted. */
+const halo_scatter_sorted *halo_scatter_sorted_describe(const halo_lowering *l,
+                                                        const halo_scatter_desc *v);
 bool halo_scatter_sorted_supports(const halo_lowering *l, const char **why);
 double halo_scatter_sorted_cost(const halo_lowering *l);
 halo_status halo_scatter_sorted_lower(halo_lowering *l);

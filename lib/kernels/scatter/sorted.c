@@ -14,7 +14,7 @@ extern const char halo_cl_scatter_sorted[];
 enum { SORTED_CHUNK = 16, SORTED_PARTS = 64, SORTED_CPU_CHUNK = 1024 };
 
 /* A record is a place, a bit that says that the update is dropped, and the update's number. */
-typedef struct sorted_scatter {
+struct halo_scatter_sorted {
   halo_lowering *l;
   halo_scatter_desc v;
   const halo_shape *places; /* one for each position of a window in the array */
@@ -23,7 +23,7 @@ typedef struct sorted_scatter {
   bool sorted, associative;
   halo_reduce_value *values; /* [arity]: what the results hold */
   halo_accumulator a;
-} sorted_scatter;
+};
 
 static int sorted_bits(int64_t count) {
   int bits = 0;
@@ -72,40 +72,45 @@ static bool sorted_is_associative(const halo_scatter_desc *v) {
   return true;
 }
 
-static sorted_scatter sorted_describe(const halo_lowering *l) {
-  sorted_scatter s = {.v = halo_scatter_describe(l, false)};
-  halo_scatter_desc *v = &s.v;
+const halo_scatter_sorted *halo_scatter_sorted_describe(const halo_lowering *l,
+                                                        const halo_scatter_desc *v) {
+  halo_scatter_sorted *s = halo_desc_new(l, halo_scatter_sorted);
+  s->v = *v;
   int64_t sizes[HALO_MAX_RANK], places = 1;
   for (int d = 0; d < v->array->rank; d++) {
     sizes[d] = sorted_places_along(v, d);
     places *= sizes[d];
   }
-  s.places = halo_shape_new(l->arena, HALO_S32, v->array->rank, sizes);
-  s.n = v->groups * v->steps * v->inner;
-  s.place_bits = sorted_bits(places);
-  s.number_bits = sorted_bits(s.n);
+  s->places = halo_shape_new(l->texts, HALO_S32, v->array->rank, sizes);
+  s->n = v->groups * v->steps * v->inner;
+  s->place_bits = sorted_bits(places);
+  s->number_bits = sorted_bits(s->n);
   /* Batches need not come in the order of their places, and elements of overlapping windows do not. */
-  s.sorted =
-      s.place_bits == 0 || (halo_instr_int(v->scatter, HALO_ATTR_INDICES_ARE_SORTED, 0) != 0 &&
-                            v->inner == 1 && v->batching_count == 0);
-  s.associative = sorted_is_associative(v);
+  s->sorted =
+      s->place_bits == 0 || (halo_instr_int(v->scatter, HALO_ATTR_INDICES_ARE_SORTED, 0) != 0 &&
+                             v->inner == 1 && v->batching_count == 0);
+  s->associative = sorted_is_associative(v);
   return s;
 }
 
-static halo_sort_records sorted_records(const halo_lowering *l, const sorted_scatter *s) {
+static halo_sort_records sorted_records(const halo_lowering *l, const halo_scatter_sorted *s) {
   return halo_sort_packed(l, s->n, s->place_bits, s->number_bits + 1);
 }
 
+static const halo_scatter_sorted *sorted_desc(const halo_lowering *l) {
+  return ((const halo_scatter_descs *)l->desc)->sorted;
+}
+
 bool halo_scatter_sorted_supports(const halo_lowering *l, const char **why) {
-  sorted_scatter s = sorted_describe(l);
+  const halo_scatter_sorted *s = sorted_desc(l);
   *why = "places and numbers of updates have together more than 63 bits";
-  if (s.place_bits + s.number_bits > 63) return false;
-  halo_sort_records r = sorted_records(l, &s);
-  return s.n == 0 || s.sorted || halo_sort_radix_fits(&r, why);
+  if (s->place_bits + s->number_bits > 63) return false;
+  halo_sort_records r = sorted_records(l, s);
+  return s->n == 0 || s->sorted || halo_sort_radix_fits(&r, why);
 }
 
 /* Neighbours that a work item of a launch takes. */
-static int64_t sorted_chunk(const halo_lowering *l, const sorted_scatter *s, int level) {
+static int64_t sorted_chunk(const halo_lowering *l, const halo_scatter_sorted *s, int level) {
   if (!s->associative) return 1;
   if (l->caps->is_cpu) return SORTED_CPU_CHUNK;
   return level ? SORTED_PARTS : SORTED_CHUNK;
@@ -115,16 +120,16 @@ static int64_t sorted_ceil(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
 /* Seconds. */
 double halo_scatter_sorted_cost(const halo_lowering *l) {
-  sorted_scatter s = sorted_describe(l);
-  halo_sort_records r = sorted_records(l, &s);
+  const halo_scatter_sorted *s = sorted_desc(l);
+  halo_sort_records r = sorted_records(l, s);
   const halo_prices *p = halo_lowering_prices(l);
-  double cost = s.sorted ? p->launch : halo_sort_radix_seconds(l, &r);
-  int64_t n = s.n, chunks = 2;
+  double cost = s->sorted ? p->launch : halo_sort_radix_seconds(l, &r);
+  int64_t n = s->n, chunks = 2;
   for (int level = 0; chunks > 1; level++, n = 2 * chunks) {
-    int64_t cuts = sorted_ceil(n, sorted_chunk(l, &s, level));
-    double elements = (double)n * (double)s.v.strip, items = (double)cuts * (double)s.v.strip;
+    int64_t cuts = sorted_ceil(n, sorted_chunk(l, s, level));
+    double elements = (double)n * (double)s->v.strip, items = (double)cuts * (double)s->v.strip;
     cost += p->launch + halo_lowering_operations(l, p->scatter_sorted * elements, items);
-    chunks = s.associative ? cuts : 1;
+    chunks = s->associative ? cuts : 1;
   }
   return cost;
 }
@@ -145,7 +150,7 @@ static void sorted_emit_number(halo_emitter *e, const halo_scatter_desc *v, int6
 }
 
 /* Declares "record", of update "p". Those that are dropped go to the last place. */
-static void sorted_emit_record(const sorted_scatter *s, halo_emitter *e, emit_frame *frame) {
+static void sorted_emit_record(const halo_scatter_sorted *s, halo_emitter *e, emit_frame *frame) {
   const halo_scatter_desc *v = &s->v;
   const halo_integer *batch[HALO_MAX_RANK], *window[HALO_MAX_RANK], *starts[HALO_MAX_RANK];
   int64_t last = halo_shape_element_count(s->places) - 1;
@@ -175,7 +180,7 @@ static void sorted_make(const void *maker, halo_helpers *p) {
 /* One launch: `level` counts them, and each after the first has what the one before it left. Scratch: the
  * keys of those neighbours, then their elements of each array. */
 typedef struct sorted_level {
-  const sorted_scatter *s;
+  const halo_scatter_sorted *s;
   int level;
   int64_t n, chunk, chunks;
   int32_t from, to; /* scratch; of the first launch `from` holds records */
@@ -308,7 +313,7 @@ static void sorted_key_holes(const sorted_level *g, halo_helpers *p, halo_templa
 
 static halo_status sorted_lower_level(halo_lowering *l, const sorted_level *g,
                                       const int32_t *updates) {
-  const sorted_scatter *s = g->s;
+  const halo_scatter_sorted *s = g->s;
   halo_helpers p;
   halo_helpers_begin(&p, l, halo_kernel_name(l, g->level ? "parts" : "sorted"), false);
   const char *keys = halo_emit_arg(&p.e, HALO_ROLE_SCRATCH, g->from, HALO_U64, NULL);
@@ -353,7 +358,7 @@ static halo_status sorted_lower_level(halo_lowering *l, const sorted_level *g,
 }
 
 /* Scratch for what a launch leaves: two neighbours for each chunk. */
-static int32_t sorted_scratch(halo_lowering *l, const sorted_scatter *s, int64_t chunks) {
+static int32_t sorted_scratch(halo_lowering *l, const halo_scatter_sorted *s, int64_t chunks) {
   int32_t first = l->scratch.count;
   halo_vec_push(&l->scratch, (halo_scratch){2 * chunks * 8});
   for (int32_t k = 0; k < s->v.arity; k++) {
@@ -364,7 +369,7 @@ static int32_t sorted_scratch(halo_lowering *l, const sorted_scatter *s, int64_t
 }
 
 /* A kernel that writes the records of updates that come sorted. */
-static halo_status sorted_lower_records(halo_lowering *l, const sorted_scatter *s,
+static halo_status sorted_lower_records(halo_lowering *l, const halo_scatter_sorted *s,
                                         int32_t *out_scratch) {
   *out_scratch = l->scratch.count;
   halo_vec_push(&l->scratch, (halo_scratch){8 * s->n});
@@ -388,7 +393,7 @@ static halo_status sorted_lower_records(halo_lowering *l, const sorted_scatter *
   return status;
 }
 
-static halo_status sorted_lower_levels(halo_lowering *l, sorted_scatter *s, int32_t records,
+static halo_status sorted_lower_levels(halo_lowering *l, halo_scatter_sorted *s, int32_t records,
                                        const int32_t *updates) {
   s->a.type = NULL;
   s->values = halo_arena_array(l->arena, halo_reduce_value, s->v.arity);
@@ -409,7 +414,7 @@ static halo_status sorted_lower_levels(halo_lowering *l, sorted_scatter *s, int3
 }
 
 halo_status halo_scatter_sorted_lower(halo_lowering *l) {
-  sorted_scatter s = sorted_describe(l);
+  halo_scatter_sorted s = *sorted_desc(l);
   const int32_t *updates;
   int32_t records;
   if (halo_shape_element_count(s.v.array) == 0) return HALO_OK;

@@ -123,7 +123,8 @@ static void sort_choose_members(halo_sort_records *r) {
   if (r->bytes == 0) r->bytes = 1;
 }
 
-halo_sort_records halo_sort_describe(const halo_lowering *l, bool packed) {
+const void *halo_sort_describe(const halo_lowering *l) {
+  halo_sort_desc *desc = halo_desc_new(l, halo_sort_desc);
   const halo_instr *sort = halo_lowering_root(l);
   const halo_shape *shape = sort->operands[0]->shape;
   halo_sort_records r = {.caps = l->caps, .sort = sort, .arity = sort->operand_count, .rows = 1};
@@ -141,14 +142,18 @@ halo_sort_records halo_sort_describe(const halo_lowering *l, bool packed) {
   for (int d = 0; d < shape->rank; d++) r.rows *= d == r.dim ? 1 : shape->dims[d];
   while (r.place_bits < 63 && 1ll << r.place_bits < r.n) r.place_bits++;
   r.code_bits = sort_code_bits(&r);
-  r.held = halo_arena_array(l->arena, bool, r.arity);
-  r.packed = packed && r.code_bits > 0 && r.code_bits + r.place_bits <= 64;
-  if (r.packed) {
-    r.bytes = 8;
+  desc->packed = desc->plain = r;
+  desc->plain.held = halo_arena_array(l->texts, bool, r.arity);
+  sort_choose_members(&desc->plain);
+  bool fits = r.code_bits > 0 && r.code_bits + r.place_bits <= 64;
+  if (fits) {
+    desc->packed.packed = true;
+    desc->packed.bytes = 8;
+    desc->packed.held = halo_arena_array(l->texts, bool, r.arity);
   } else {
-    sort_choose_members(&r);
+    desc->packed = desc->plain;
   }
-  return r;
+  return desc;
 }
 
 /* The member of record `name` that holds an operand's value, or with -1 the place. */

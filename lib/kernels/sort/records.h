@@ -33,8 +33,12 @@ typedef struct halo_sort_records {
   const void *maker;
 } halo_sort_records;
 
-/* `packed`: as one number, if keys and place fit (else as if it were false). */
-halo_sort_records halo_sort_describe(const halo_lowering *l, bool packed);
+/* What sorts and topks are described as. */
+typedef struct halo_sort_desc {
+  halo_sort_records plain;
+  halo_sort_records packed; /* each one number, if keys and place fit; else as `plain` */
+} halo_sort_desc;
+const void *halo_sort_describe(const halo_lowering *l);
 /* Declares the type, the code and the comparison of records in the program's text. */
 halo_status halo_sort_declare(halo_sort_records *r, halo_lowering *l);
 /* Helpers of a kernel: "_in(row, p)" makes record p of a row from the operands, "_out(row, p, v)" stores

@@ -183,8 +183,9 @@ static int sort_merges(const halo_sort_records *r) {
 
 halo_status halo_sort_merge_lower(halo_lowering *l) {
   /* Places are worth a look-up as long as a row stays in the caches. */
-  halo_sort_records r = halo_sort_describe(l, true);
-  if (r.packed && halo_sort_block_size(&r, r.n) < r.n) r = halo_sort_describe(l, false);
+  const halo_sort_desc *desc = l->desc;
+  halo_sort_records r = desc->packed;
+  if (r.packed && halo_sort_block_size(&r, r.n) < r.n) r = desc->plain;
   if (r.rows * r.n == 0) return HALO_OK;
   HALO_TRY(halo_sort_declare(&r, l));
   int64_t width = halo_sort_block_size(&r, r.n);
@@ -215,10 +216,10 @@ static double sort_moved(const halo_sort_records *r, double times) {
 
 /* Seconds: a level of merging costs an element about twenty simple operations. */
 double halo_sort_merge_cost(const halo_lowering *l) {
-  halo_sort_records r = halo_sort_describe(l, false);
-  double elements = (double)(r.rows * r.n), levels = r.place_bits > 3 ? r.place_bits : 3;
+  const halo_sort_records *r = &((const halo_sort_desc *)l->desc)->plain;
+  double elements = (double)(r->rows * r->n), levels = r->place_bits > 3 ? r->place_bits : 3;
   const halo_prices *p = halo_lowering_prices(l);
-  double launches = 1 + sort_merges(&r), moved = sort_moved(&r, launches);
+  double launches = 1 + sort_merges(r), moved = sort_moved(r, launches);
   double work = halo_lowering_operations(l, p->sort_merge * levels * elements, elements);
   double moving = halo_target_bytes(halo_lowering_target(l), moved, elements);
   return launches * p->launch + fmax(work, moving);
@@ -341,7 +342,7 @@ static halo_status sort_radix_launches(const halo_sort_records *r, const sort_ra
 }
 
 halo_status halo_sort_radix_lower(halo_lowering *l) {
-  halo_sort_records r = halo_sort_describe(l, false);
+  halo_sort_records r = ((const halo_sort_desc *)l->desc)->plain;
   if (r.rows * r.n == 0) return HALO_OK;
   HALO_TRY(halo_sort_declare(&r, l));
   sort_radix cut = sort_radix_cut(&r);
@@ -377,9 +378,9 @@ bool halo_sort_radix_fits(const halo_sort_records *r, const char **why) {
 }
 
 bool halo_sort_radix_supports(const halo_lowering *l, const char **why) {
-  halo_sort_records r = halo_sort_describe(l, false);
+  const halo_sort_records *r = &((const halo_sort_desc *)l->desc)->plain;
   *why = "the comparator does not compare numbers of together 64 bits";
-  return r.code_bits > 0 && halo_sort_radix_fits(&r, why);
+  return r->code_bits > 0 && halo_sort_radix_fits(r, why);
 }
 
 double halo_sort_radix_seconds(const halo_lowering *l, const halo_sort_records *r) {
@@ -396,8 +397,7 @@ double halo_sort_radix_seconds(const halo_lowering *l, const halo_sort_records *
 
 /* Seconds: of a digit, an element costs about sixteen simple operations, a count eight. */
 double halo_sort_radix_cost(const halo_lowering *l) {
-  halo_sort_records r = halo_sort_describe(l, false);
-  return halo_sort_radix_seconds(l, &r);
+  return halo_sort_radix_seconds(l, &((const halo_sort_desc *)l->desc)->plain);
 }
 
 static const halo_implementation sort_implementations[] = {
@@ -405,4 +405,5 @@ static const halo_implementation sort_implementations[] = {
      .in_groups = true},
     {"merge", halo_loop_supports, halo_sort_merge_cost, halo_sort_merge_lower, .in_groups = true},
     {0}};
-const halo_family halo_family_sort = {"sort", HALO_OP_SORT, sort_implementations};
+const halo_family halo_family_sort = {"sort", HALO_OP_SORT, sort_implementations,
+                                      halo_sort_describe};

@@ -80,7 +80,7 @@ static halo_status topk_step(const halo_sort_records *r, int number, const topk_
 }
 
 static halo_status topk_select_lower(halo_lowering *l) {
-  halo_sort_records r = halo_sort_describe(l, true);
+  halo_sort_records r = ((const halo_sort_desc *)l->desc)->packed;
   int64_t keep = topk_kept(l), n = r.n;
   if (r.rows * keep == 0) return HALO_OK;
   HALO_TRY(halo_sort_declare(&r, l));
@@ -96,26 +96,27 @@ static halo_status topk_select_lower(halo_lowering *l) {
 }
 
 static bool topk_sort_supports(const halo_lowering *l, const char **why) {
+  const halo_sort_desc *desc = l->desc;
   *why = "complex numbers have no order";
-  return halo_sort_describe(l, false).code_bits > 0;
+  return desc->plain.code_bits > 0;
 }
 
 static bool topk_select_supports(const halo_lowering *l, const char **why) {
   if (!topk_sort_supports(l, why)) return false;
-  halo_sort_records r = halo_sort_describe(l, true);
+  const halo_sort_records *r = &((const halo_sort_desc *)l->desc)->packed;
   int64_t keep = topk_kept(l);
   *why = "work items may not do so many rounds";
-  if (l->caps->max_rounds && r.n * keep > (int64_t)l->caps->max_rounds) return false;
+  if (l->caps->max_rounds && r->n * keep > (int64_t)l->caps->max_rounds) return false;
   *why = "too many are wanted";
   if (l->caps->is_cpu) return keep <= TOPK_CPU_MOST;
   return keep <= TOPK_GPU_MOST &&
-         (r.n <= halo_sort_block_size(&r, r.n) || 2 * keep <= halo_sort_block_size(&r, r.n));
+         (r->n <= halo_sort_block_size(r, r->n) || 2 * keep <= halo_sort_block_size(r, r->n));
 }
 
 /* Seconds: an element costs a few simple operations, one that is kept a walk through the heap. */
 static double topk_select_cost(const halo_lowering *l) {
-  halo_sort_records r = halo_sort_describe(l, true);
-  double elements = (double)(r.rows * r.n), kept = (double)(r.rows * topk_kept(l));
+  const halo_sort_records *r = &((const halo_sort_desc *)l->desc)->packed;
+  double elements = (double)(r->rows * r->n), kept = (double)(r->rows * topk_kept(l));
   const halo_prices *p = halo_lowering_prices(l);
   double work = p->topk_look * elements + p->topk_keep * kept;
   return 2 * p->launch + halo_lowering_operations(l, work, elements);
@@ -127,4 +128,5 @@ static const halo_implementation topk_implementations[] = {
      .in_groups = true},
     {"merge", topk_sort_supports, halo_sort_merge_cost, halo_sort_merge_lower, .in_groups = true},
     {0}};
-const halo_family halo_family_topk = {"topk", HALO_OP_TOPK, topk_implementations};
+const halo_family halo_family_topk = {"topk", HALO_OP_TOPK, topk_implementations,
+                                      halo_sort_describe};

@@ -8,7 +8,7 @@
 extern const char halo_cl_scan[], halo_cl_scan_lines[];
 
 /* A scan of a row-major [outer, n, inner] array along n. */
-typedef struct scan_desc {
+struct halo_scan_desc {
   halo_window_text w;
   int64_t outer, n, inner;
   bool reverse;
@@ -17,13 +17,12 @@ typedef struct scan_desc {
   int line;      /* neighbours along a row that are a vector, or 0 */
   bool side;     /* sequences of a work item go on together, each in a lane of a vector */
   bool is_short; /* rows are written out, and a work item does one after the other */
-} scan_desc;
+};
 
-static bool scan_describe(const halo_lowering *l, scan_desc *out, const char **why) {
-  const halo_instr *instr = halo_lowering_root(l);
+/* Which rows or columns the windows run along. */
+static bool scan_find(const halo_instr *instr, halo_scan_desc *out, const char **why) {
   const halo_shape *shape = instr->operands[0]->shape;
   const halo_attr *window = halo_instr_attr(instr, HALO_ATTR_WINDOW);
-  *out = (scan_desc){.outer = 1, .inner = 1, .lanes = 1};
   *why = "the windows are not all that comes before, or after";
   int along = -1;
   for (int d = 0; d < shape->rank && window; d++) {
@@ -37,29 +36,26 @@ static bool scan_describe(const halo_lowering *l, scan_desc *out, const char **w
   out->n = shape->dims[along];
   for (int d = 0; d < along; d++) out->outer *= shape->dims[d];
   for (int d = along + 1; d < shape->rank; d++) out->inner *= shape->dims[d];
-  return halo_window_describe(l, &out->w, why);
+  return true;
 }
 
 bool halo_scan_supports(const halo_lowering *l, const char **why) {
-  scan_desc v;
-  return scan_describe(l, &v, why);
+  const halo_window_desc *desc = l->desc;
+  *why = desc->why_no_scan;
+  return desc->scan != NULL;
 }
-
-static void scan_cut(scan_desc *v, const halo_lowering *l);
 
 /* Seconds: each element is read and combined once, or twice where rows are cut. */
 double halo_scan_cost(const halo_lowering *l) {
-  scan_desc v;
-  const char *why;
-  scan_describe(l, &v, &why);
-  double elements = (double)(v.outer * v.n * v.inner), launch = halo_lowering_prices(l)->launch;
+  const halo_window_desc *desc = l->desc;
+  const halo_scan_desc *v = desc->scan;
+  double elements = (double)(v->outer * v->n * v->inner), launch = halo_lowering_prices(l)->launch;
   if (elements == 0) return 0;
-  scan_cut(&v, l);
-  double items = (double)(v.outer * v.inner * v.chunks);
+  double items = (double)(v->outer * v->inner * v->chunks);
   double moved = halo_lowering_prices(l)->loop_element * elements;
-  double once = halo_lowering_seconds(l, moved, items) * v.w.count +
-                halo_lowering_operations(l, elements * halo_window_body_cost(v.w.instr), items);
-  return v.chunks > 1 ? 2 * once + launch : once;
+  double once = halo_lowering_seconds(l, moved, items) * v->w.count +
+                halo_lowering_operations(l, elements * desc->body_cost, items);
+  return v->chunks > 1 ? 2 * once + launch : once;
 }
 
 /* Sequences that there are to be, and elements of a chunk at least: the order of combining depends on these and
@@ -80,19 +76,18 @@ enum {
 };
 
 /* Which of a CPU's ways rows go. */
-static void scan_choose(scan_desc *v, const halo_lowering *l) {
-  int cost = halo_window_body_cost(v->w.instr);
+static void scan_choose(halo_scan_desc *v, const halo_lowering *l, int cost) {
   if (v->inner > 1 || v->w.count > 1) return;
   v->line = v->n >= SCAN_LINE ? halo_window_line(&v->w, l) : 0;
   v->side = !v->line && cost >= SCAN_DEAR && v->outer * (v->n / SCAN_CPU_LEAST + 1) >= SCAN_LINE;
   v->is_short = !v->side && v->n < SCAN_LINE && cost < SCAN_DEAR;
 }
 
-static void scan_cut(scan_desc *v, const halo_lowering *l) {
+static void scan_cut(halo_scan_desc *v, const halo_lowering *l, int cost) {
   const halo_caps *caps = l->caps;
   int64_t lines = v->outer * v->inner, want = SCAN_GPU, least = SCAN_GPU_LEAST;
   if (caps->is_cpu) {
-    scan_choose(v, l);
+    scan_choose(v, l, cost);
     want = v->inner > 1 ? SCAN_CPU_COLUMNS : SCAN_CPU_ROWS;
     least = SCAN_CPU_LEAST;
   }
@@ -116,8 +111,22 @@ static void scan_cut(scan_desc *v, const halo_lowering *l) {
   while (v->lanes > v->chunks * lines) v->lanes /= 2;
 }
 
+const halo_scan_desc *halo_scan_describe(const halo_lowering *l, const halo_window_desc *desc,
+                                         const char **why) {
+  halo_scan_desc *v = halo_desc_new(l, halo_scan_desc);
+  v->w = desc->parts;
+  v->outer = v->inner = v->lanes = 1;
+  if (!scan_find(v->w.instr, v, why)) return NULL;
+  *why = desc->why_not;
+  if (desc->why_not) return NULL;
+  v->w.from_end = v->reverse;
+  v->w.is_inlined = l->caps->is_cpu && desc->body_cost >= SCAN_DEAR;
+  if (v->outer * v->n * v->inner > 0) scan_cut(v, l, desc->body_cost);
+  return v;
+}
+
 /* Whether results are stored by the line: lines fall into no two chunks. */
-static bool scan_streams(const scan_desc *v) {
+static bool scan_streams(const halo_scan_desc *v) {
   if (v->line) {
     return v->n % v->line == 0 && v->chunk % v->line == 0 && halo_window_streams(&v->w, v->line);
   }
@@ -129,7 +138,7 @@ static bool scan_streams(const scan_desc *v) {
 /* ---- Helpers ---- */
 
 /* What is kept of a sequence: each value in scratch of its own. */
-static void scan_emit_held(const scan_desc *v, halo_helpers *p) {
+static void scan_emit_held(const halo_scan_desc *v, halo_helpers *p) {
   halo_emitter *e = &p->e;
   int64_t sequences = v->outer * v->chunks * v->inner;
   halo_value values[HALO_REDUCE_VALUES];
@@ -155,7 +164,7 @@ static void scan_emit_held(const scan_desc *v, halo_helpers *p) {
 
 enum { SCAN_COMBINE, SCAN_BEFORE, SCAN_RESULTS };
 
-static halo_status scan_step(const scan_desc *v, int step) {
+static halo_status scan_step(const halo_scan_desc *v, int step) {
   static const char *const labels[] = {"window:scan_chunks", "window:scan_before", "window:scan"};
   const halo_caps *caps = v->w.l->caps;
   halo_helpers p;
@@ -216,13 +225,8 @@ static halo_status scan_step(const scan_desc *v, int step) {
 }
 
 halo_status halo_scan_lower(halo_lowering *l) {
-  scan_desc v;
-  const char *why;
-  scan_describe(l, &v, &why);
+  halo_scan_desc v = *((const halo_window_desc *)l->desc)->scan;
   if (v.outer * v.n * v.inner == 0) return HALO_OK;
-  scan_cut(&v, l);
-  v.w.from_end = v.reverse;
-  v.w.is_inlined = l->caps->is_cpu && halo_window_body_cost(v.w.instr) >= SCAN_DEAR;
   HALO_TRY(halo_window_declare(&v.w, l, "scan"));
   if (v.line) halo_window_emit_line(&v.w, v.line);
   if (v.chunks > 1) {

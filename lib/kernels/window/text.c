@@ -5,28 +5,6 @@
 #include "codegen/ctype.h"
 #include "kernels/families.h"
 
-bool halo_window_describe(const halo_lowering *l, halo_window_text *out, const char **why) {
-  const halo_instr *instr = halo_lowering_root(l);
-  *out = (halo_window_text){.instr = instr, .count = instr->operand_count / 2};
-  *why = "too many arrays together";
-  if (out->count > HALO_REDUCE_VALUES) return false;
-  for (int32_t i = 0; i < out->count; i++) {
-    halo_type type = halo_leaf_shape(instr->shape, i)->type;
-    bool narrow = halo_type_is_float(type) && halo_ctype_is_narrow(type);
-    out->values[i] = (halo_reduce_value){instr, i, type, narrow ? HALO_F32 : type};
-  }
-  return true;
-}
-
-int halo_window_body_cost(const halo_instr *instr) {
-  const halo_computation *body = halo_instr_comp(instr, HALO_ATTR_TO_APPLY);
-  int cost = 0;
-  for (int32_t i = 0; i < body->instrs.count; i++) {
-    cost += halo_op_info_of(body->instrs.data[i]->opcode)->cost;
-  }
-  return cost > 0 ? cost : 1;
-}
-
 halo_status halo_window_declare(halo_window_text *w, halo_lowering *l, const char *suffix) {
   w->l = l;
   w->name = halo_kernel_name(l, suffix);

@@ -18,10 +18,21 @@ typedef struct halo_window_text {
   halo_accumulator a;
 } halo_window_text;
 
-/* Of the lowering's root. False, and why, when it has too many arrays. */
-bool halo_window_describe(const halo_lowering *l, halo_window_text *out, const char **why);
-/* What combining two elements of a reduce-window costs, in additions. */
-int halo_window_body_cost(const halo_instr *instr);
+/* A scan of rows or columns (scan.c). */
+typedef struct halo_scan_desc halo_scan_desc;
+
+/* What a reduce-window is described as. */
+typedef struct halo_window_desc {
+  halo_window_text parts; /* but `l`, `name` and `a` */
+  const char *why_not;    /* there are too many arrays for it; NULL: there are not */
+  int body_cost;          /* of combining two elements, in additions */
+  const halo_scan_desc *scan;
+  const char *why_no_scan; /* where that is NULL */
+} halo_window_desc;
+/* NULL: it is none, and *why says why not. */
+const halo_scan_desc *halo_scan_describe(const halo_lowering *l, const halo_window_desc *desc,
+                                         const char **why);
+
 /* Declares accumulator and combination in the program's text. `out` must stay where it is. */
 halo_status halo_window_declare(halo_window_text *w, halo_lowering *l, const char *suffix);
 /* "_in(p)" gives element p of the operands, "_start(p)" the initial values, "_out(p, v)" rounds and stores

@@ -2,6 +2,7 @@
 /* kernels/window/window.c: reductions of windows: scans (scan.c), neighbours side by side, or a work item for each
  * window. */
 #include "hlo/window.h"
+#include "codegen/ctype.h"
 #include "kernels/families.h"
 #include "kernels/window/text.h"
 
@@ -19,7 +20,8 @@ static double window_work(const halo_lowering *l) {
   for (int32_t d = 0; window && d < window->window.count; d++) {
     work *= (double)window->window.data[d].size;
   }
-  return work * halo_window_body_cost(root);
+  const halo_window_desc *desc = l->desc;
+  return work * desc->body_cost;
 }
 
 /* Seconds: each element of a window costs a few operations, with no help from its neighbours. */
@@ -38,7 +40,7 @@ static bool window_lanes_supports(const halo_lowering *l, const char **why) {
   const halo_instr *root = halo_lowering_root(l);
   const halo_shape *shape = halo_leaf_shape(root->shape, 0);
   const halo_attr *window = halo_instr_attr(root, HALO_ATTR_WINDOW);
-  halo_window_text w;
+  const halo_window_desc *desc = l->desc;
   *why = "the last dimension is short, or dilated";
   if (!window || shape->rank == 0 || shape->dims[shape->rank - 1] < WINDOW_LEAST) return false;
   if (window->window.data[shape->rank - 1].base_dilation != 1) return false;
@@ -48,7 +50,8 @@ static bool window_lanes_supports(const halo_lowering *l, const char **why) {
     if (window->window.data[d].size > WINDOW_MOST / size) return false;
     size *= window->window.data[d].size;
   }
-  return halo_window_describe(l, &w, why);
+  *why = desc->why_not;
+  return !desc->why_not;
 }
 
 static double window_lanes_cost(const halo_lowering *l) {
@@ -218,9 +221,7 @@ static void window_line_template(const halo_window_text *w, halo_helpers *p, hal
 }
 
 static halo_status window_lanes_lower(halo_lowering *l) {
-  halo_window_text w;
-  const char *why;
-  halo_window_describe(l, &w, &why);
+  halo_window_text w = ((const halo_window_desc *)l->desc)->parts;
   const halo_shape *in = w.instr->operands[0]->shape, *out = halo_leaf_shape(w.instr->shape, 0);
   const halo_attr *window = halo_instr_attr(w.instr, HALO_ATTR_WINDOW);
   int64_t count = halo_shape_element_count(out);
@@ -262,4 +263,31 @@ static const halo_implementation window_implementations[] = {
      .works_on = halo_kernels_on_cpus},
     {"loop", halo_loop_supports, window_loop_cost, halo_loop_lower},
     {0}};
-const halo_family halo_family_window = {"window", HALO_OP_REDUCE_WINDOW, window_implementations};
+
+static int window_body_cost(const halo_instr *instr) {
+  const halo_computation *body = halo_instr_comp(instr, HALO_ATTR_TO_APPLY);
+  int cost = 0;
+  for (int32_t i = 0; i < body->instrs.count; i++) {
+    cost += halo_op_info_of(body->instrs.data[i]->opcode)->cost;
+  }
+  return cost > 0 ? cost : 1;
+}
+
+static const void *window_describe(const halo_lowering *l) {
+  halo_window_desc *desc = halo_desc_new(l, halo_window_desc);
+  halo_window_text *w = &desc->parts;
+  const halo_instr *instr = w->instr = halo_lowering_root(l);
+  w->count = instr->operand_count / 2;
+  desc->body_cost = window_body_cost(instr);
+  if (w->count > HALO_REDUCE_VALUES) desc->why_not = "too many arrays together";
+  for (int32_t i = 0; i < w->count && !desc->why_not; i++) {
+    halo_type type = halo_leaf_shape(instr->shape, i)->type;
+    bool narrow = halo_type_is_float(type) && halo_ctype_is_narrow(type);
+    w->values[i] = (halo_reduce_value){instr, i, type, narrow ? HALO_F32 : type};
+  }
+  desc->scan = halo_scan_describe(l, desc, &desc->why_no_scan);
+  return desc;
+}
+
+const halo_family halo_family_window = {"window", HALO_OP_REDUCE_WINDOW, window_implementations,
+                                        window_describe};
