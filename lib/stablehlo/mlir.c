@@ -229,16 +229,6 @@ const int64_t *halo_mlir_ints(halo_mlir_program *program, const halo_mlir_attr *
   return out;
 }
 
-halo_mlir_op *halo_mlir_function(const halo_mlir_program *program, const char *name) {
-  const halo_mlir_block *block = program->module->regions[0].block;
-  for (int32_t i = 0; block && i < block->ops.count; i++) {
-    halo_mlir_op *op = block->ops.data[i];
-    if (op->opcode == HALO_MLIR_OP_FUNC && strcmp(halo_mlir_string(op, "sym_name", ""), name) == 0)
-      return op;
-  }
-  return NULL;
-}
-
 /* ---- Types ---- */
 
 static const char *element_name(halo_type type) {

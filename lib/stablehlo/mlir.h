@@ -230,21 +230,10 @@ const char *halo_mlir_string(const halo_mlir_op *op, const char *name, const cha
  * and NULL when the attribute is missing or something else, also a splat of more than 65536 elements. */
 const int64_t *halo_mlir_ints(halo_mlir_program *program, const halo_mlir_attr *attr,
                               int32_t *count);
-/* Functions of the module by name, without the `@`; NULL when there is none. Takes time in proportion to their number. */
-halo_mlir_op *halo_mlir_function(const halo_mlir_program *program, const char *name);
 
 /* Appends the type as MLIR text, for messages ("tensor<4x?xf32>"). */
 void halo_mlir_type_print(halo_strbuf *out, const halo_mlir_type *type);
 bool halo_mlir_type_equal(const halo_mlir_type *a, const halo_mlir_type *b);
-
-/* ---- Printing ---- */
-
-enum { HALO_MLIR_PRINT_LOCATIONS = 1 };
-
-/* Appends the program as MLIR text in generic form, attributes by name. Equal programs have equal text, whichever
- * reader made them: attributes that say their default are left out, and lists of integers have one form. Of
- * constants of more than 4 KiB there is a hash. */
-void halo_mlir_print(halo_strbuf *out, const halo_mlir_program *program, unsigned flags);
 
 /* ---- Readers ---- */
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* stablehlo/print.h: what printing of MLIR programs (mlir.h) is made of. */
+/* stablehlo/print.h: attributes of MLIR programs (mlir.h) as text. */
 #ifndef HALO_STABLEHLO_PRINT_H
 #define HALO_STABLEHLO_PRINT_H
 
@@ -9,7 +9,5 @@
 void halo_mlir_print_name(halo_strbuf *out, const char *name);
 /* An attribute; its name tells what its keywords belong to. */
 void halo_mlir_print_attr(halo_strbuf *out, const char *name, const halo_mlir_attr *attr);
-/* Whether an operation's attribute says what is assumed where it is missing. */
-bool halo_mlir_is_default(const halo_mlir_op *op, const halo_mlir_named *attr);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* tests/fuzz/fuzz_bytecode.c: any bytes as a portable artifact. What can be read must print, twice the same. */
-#include "stablehlo/mlir.h"
+#include "mlir_print.h"
 
 #include <stdint.h>
 #include <stdio.h>
@@ -12,7 +12,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 static void fuzz_print(halo_strbuf *out, const uint8_t *data, size_t size) {
   halo_mlir_program *program;
   if (halo_mlir_read_bytecode(data, size, "input", &program) != HALO_OK) return;
-  halo_mlir_print(out, program, HALO_MLIR_PRINT_LOCATIONS);
+  mlir_print(out, program, MLIR_PRINT_LOCATIONS);
   for (int32_t i = 0; i < program->module->attr_count; i++) {
     int32_t count;
     halo_mlir_ints(program, program->module->attrs[i].value, &count);

@@ -4,7 +4,7 @@
 #define HALO_TESTS_STABLEHLO_TEXT_TEST_H
 
 #include "halo/status.h"
-#include "stablehlo/mlir.h"
+#include "mlir_print.h"
 
 #include <check.h>
 #include <stdio.h>
@@ -37,7 +37,7 @@ static inline char *text_form_text(const char *op) {
 /* What the operation in that function is read as. Heap. */
 static inline char *text_form_printed(const halo_mlir_program *program) {
   halo_strbuf out = {0};
-  halo_mlir_print(&out, program, 0);
+  mlir_print(&out, program, 0);
   const char *begin = strstr(halo_strbuf_text(&out), "):\n");
   const char *end = strstr(halo_strbuf_text(&out), "\n    \"func.return\"()");
   ck_assert(begin && end && end >= begin + 2);

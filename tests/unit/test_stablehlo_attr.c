@@ -109,7 +109,7 @@ START_TEST(attributes_print_alike) {
     attr_of(rows[i][0], &program);
     halo_strbuf out = {0};
     char want[1024];
-    halo_mlir_print(&out, program, 0);
+    mlir_print(&out, program, 0);
     if (rows[i][1])
       snprintf(want, sizeof want, "\n}) {a = %s} : () -> ()\n", rows[i][1]);
     else
@@ -272,7 +272,7 @@ START_TEST(resources_stand_behind_the_module) {
       "},\n"
       "  external_resources: { mlir_reproducer: { pipeline: \"}\", verify: true } }\n#-}\n";
   halo_mlir_program *program = text_program(head);
-  const halo_mlir_block *block = halo_mlir_function(program, "main")->regions[0].block;
+  const halo_mlir_block *block = mlir_function(program, "main")->regions[0].block;
   const halo_mlir_attr *floats = halo_mlir_attr_of(block->ops.data[0], "value");
   const halo_mlir_attr *flags = halo_mlir_attr_of(block->ops.data[1], "value");
   ck_assert_double_eq(halo_literal_get_f64(floats->literal, 1), 2);

@@ -3,7 +3,7 @@
  * (NAME.expected), and broken ones. */
 #include "base/memory.h"
 #include "halo/status.h"
-#include "stablehlo/mlir.h"
+#include "mlir_print.h"
 #include "suite.h"
 
 #include <dirent.h>
@@ -69,7 +69,7 @@ static halo_mlir_program *read_good(const char *name) {
 }
 
 static const halo_mlir_op *main_op(const halo_mlir_program *program, int32_t i) {
-  const halo_mlir_op *function = halo_mlir_function(program, "main");
+  const halo_mlir_op *function = mlir_function(program, "main");
   ck_assert_ptr_nonnull(function);
   ck_assert_int_lt(i, function->regions[0].block->ops.count);
   return function->regions[0].block->ops.data[i];
@@ -88,7 +88,7 @@ START_TEST(artifacts_are_read_as_stablehlo_reads_them) {
     file_bytes expected = slurp(data_path("stablehlo", expected_name));
     halo_mlir_program *program = read_good(names[i]);
     halo_strbuf text = {0};
-    halo_mlir_print(&text, program, 0);
+    mlir_print(&text, program, 0);
     ck_assert_msg(strcmp(halo_strbuf_text(&text), expected.data) == 0, "%s reads as\n%s\nnot\n%s",
                   names[i], halo_strbuf_text(&text), expected.data);
     halo_strbuf_deinit(&text);
@@ -261,7 +261,7 @@ static void read_exactly(const char *data, size_t size, bool must_fail, const ch
   free(copy);
   if (status != HALO_OK) return;
   halo_strbuf text = {0};
-  halo_mlir_print(&text, program, HALO_MLIR_PRINT_LOCATIONS);
+  mlir_print(&text, program, MLIR_PRINT_LOCATIONS);
   halo_strbuf_deinit(&text);
   halo_mlir_program_release(program);
 }

@@ -24,7 +24,7 @@ static char *slurp(const char *name) {
 
 static char *printed(const halo_mlir_program *program, unsigned flags) {
   halo_strbuf out = {0};
-  halo_mlir_print(&out, program, flags);
+  mlir_print(&out, program, flags);
   return halo_strbuf_take(&out);
 }
 
@@ -238,7 +238,7 @@ START_TEST(locations_and_aliases) {
       "#unknown = loc(unknown)\n"
       "#loc2 = loc(\"f.py\":2:1)\n"
       "#loc5 = loc(\"jit(f)/neg\"(#loc2))\n",
-      HALO_MLIR_PRINT_LOCATIONS,
+      MLIR_PRINT_LOCATIONS,
       "\"builtin.module\"() ({\n"
       "  \"func.func\"() ({\n"
       "  ^bb0(%0: tensor<2xf32> loc(\"x\")):\n"
@@ -261,7 +261,7 @@ START_TEST(operations_know_their_lines) {
   halo_mlir_program *program = text_program(
       "module {\n  func.func @main() {\n\n    %0 =\n stablehlo.replica_id : "
       "tensor<ui32>\n return }\n}\n");
-  halo_mlir_op *function = halo_mlir_function(program, "main");
+  halo_mlir_op *function = mlir_function(program, "main");
   ck_assert_int_eq(function->line, 2);
   ck_assert_int_eq(function->regions[0].block->ops.data[0]->line, 5);
   ck_assert_int_eq(function->regions[0].block->ops.data[1]->line, 6);
@@ -285,7 +285,7 @@ START_TEST(long_programs_take_linear_time) {
   clock_t start = clock();
   halo_mlir_program *program = text_program(halo_strbuf_text(&text));
   double seconds = (double)(clock() - start) / CLOCKS_PER_SEC;
-  ck_assert_int_eq(halo_mlir_function(program, "main")->regions[0].block->ops.count, OPS + 1);
+  ck_assert_int_eq(mlir_function(program, "main")->regions[0].block->ops.count, OPS + 1);
   ck_assert_double_lt(seconds, 10); /* a fraction of a second without sanitizers */
   halo_mlir_program_release(program);
   halo_strbuf_deinit(&text);

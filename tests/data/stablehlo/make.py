@@ -5,7 +5,7 @@
     env/bin/python make.py [NAME ...]
 
 Each NAME.mlir here is a program, whose first line lists the versions of StableHLO that it is written for:
-NAME.VERSION.mlirbc. NAME.expected is the program as halo_mlir_print prints it, made by printer.py from what
+NAME.VERSION.mlirbc. NAME.expected is the program as mlir_print prints it, made by printer.py from what
 StableHLO's own reader says, and so the judge of the reader. handmade.py adds what this jaxlib cannot write.
 All of it is committed; nothing of this is needed to run the tests.
 """

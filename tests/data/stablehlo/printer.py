@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A program as halo_mlir_print prints it, from MLIR's Python bindings."""
+"""A program as mlir_print prints it, from MLIR's Python bindings."""
 
 import re
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* stablehlo/print.c: programs as MLIR text in generic form. */
+/* tests/mlir_print.c: programs as MLIR text in generic form. */
+#include "mlir_print.h"
 #include "stablehlo/print.h"
 
 #include "base/pointer_map.h"
@@ -140,7 +141,7 @@ static bool is_default_accuracy(const halo_mlir_attr *attr) {
   return mode && is_default_word(mode);
 }
 
-bool halo_mlir_is_default(const halo_mlir_op *op, const halo_mlir_named *attr) {
+static bool is_default(const halo_mlir_op *op, const halo_mlir_named *attr) {
   /* A sort along the last dimension says -1. */
   if (op->opcode == HALO_MLIR_OP_SORT && strcmp(attr->name, "dimension") == 0)
     return is_all(attr->value, -1);
@@ -180,7 +181,7 @@ static void print_attrs(printer *p, const halo_mlir_op *op) {
   const halo_mlir_named **sorted =
       halo_alloc(sizeof *sorted * (size_t)(op->attr_count ? op->attr_count : 1));
   for (int32_t i = 0; i < op->attr_count; i++)
-    if (!halo_mlir_is_default(op, &op->attrs[i])) sorted[count++] = &op->attrs[i];
+    if (!is_default(op, &op->attrs[i])) sorted[count++] = &op->attrs[i];
   qsort(sorted, (size_t)count, sizeof *sorted, by_name);
   for (int32_t i = 0; i < count; i++) {
     halo_strbuf_append(p->out, i ? ", " : " {");
@@ -192,7 +193,7 @@ static void print_attrs(printer *p, const halo_mlir_op *op) {
 }
 
 static void print_loc(printer *p, const halo_mlir_loc *loc) {
-  if (!(p->flags & HALO_MLIR_PRINT_LOCATIONS) || !loc) return;
+  if (!(p->flags & MLIR_PRINT_LOCATIONS) || !loc) return;
   halo_strbuf_append(p->out, " loc(");
   if (loc->name) halo_strbuf_printf(p->out, "\"%s\"%s", loc->name, loc->file ? "(" : "");
   if (loc->file) halo_strbuf_printf(p->out, "\"%s\":%d:%d", loc->file, loc->line, loc->column);
@@ -257,8 +258,18 @@ static void print_op(printer *p, const halo_mlir_op *op, int depth) {
   halo_strbuf_append(p->out, "\n");
 }
 
-void halo_mlir_print(halo_strbuf *out, const halo_mlir_program *program, unsigned flags) {
+void mlir_print(halo_strbuf *out, const halo_mlir_program *program, unsigned flags) {
   printer p = {.out = out, .flags = flags};
   print_op(&p, program->module, 0);
   halo_pointer_map_deinit(&p.numbers);
+}
+
+halo_mlir_op *mlir_function(const halo_mlir_program *program, const char *name) {
+  const halo_mlir_block *block = program->module->regions[0].block;
+  for (int32_t i = 0; block && i < block->ops.count; i++) {
+    halo_mlir_op *op = block->ops.data[i];
+    if (op->opcode == HALO_MLIR_OP_FUNC && strcmp(halo_mlir_string(op, "sym_name", ""), name) == 0)
+      return op;
+  }
+  return NULL;
 }
