@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* tests/mlir_print.c: programs as MLIR text in generic form. */
 #include "mlir_print.h"
-#include "stablehlo/print.h"
 
 #include "base/pointer_map.h"
 
@@ -173,7 +172,7 @@ static void print_value(printer *p, const halo_mlir_op *op, const halo_mlir_name
              strcmp(attr->name, "has_dynamic_root") == 0;
   if (unit && !(own && op->opcode != HALO_MLIR_OP_UNKNOWN)) return;
   halo_strbuf_append(p->out, " = ");
-  halo_mlir_print_attr(p->out, attr->name, unit ? &yes : attr->value);
+  mlir_print_attr(p->out, attr->name, unit ? &yes : attr->value);
 }
 
 static void print_attrs(printer *p, const halo_mlir_op *op) {
@@ -185,7 +184,7 @@ static void print_attrs(printer *p, const halo_mlir_op *op) {
   qsort(sorted, (size_t)count, sizeof *sorted, by_name);
   for (int32_t i = 0; i < count; i++) {
     halo_strbuf_append(p->out, i ? ", " : " {");
-    halo_mlir_print_name(p->out, sorted[i]->name);
+    mlir_print_name(p->out, sorted[i]->name);
     print_value(p, op, sorted[i]);
   }
   if (count) halo_strbuf_append(p->out, "}");

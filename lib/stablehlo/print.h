@@ -1,13 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* stablehlo/print.h: attributes of MLIR programs (mlir.h) as text. */
+/* stablehlo/print.h: elements of constants as MLIR text. */
 #ifndef HALO_STABLEHLO_PRINT_H
 #define HALO_STABLEHLO_PRINT_H
 
-#include "stablehlo/mlir.h"
+#include "base/strbuf.h"
+#include "shape/literal.h"
 
-/* The name of an attribute, in quotes where it must have them. */
-void halo_mlir_print_name(halo_strbuf *out, const char *name);
-/* An attribute; its name tells what its keywords belong to. */
-void halo_mlir_print_attr(halo_strbuf *out, const char *name, const halo_mlir_attr *attr);
+/* A number of a float type, whose `bits` tell what is not finite. */
+void halo_mlir_print_float(halo_strbuf *out, double value, halo_type type, const uint8_t *bits);
+/* Element i of an array. */
+void halo_mlir_print_element(halo_strbuf *out, halo_literal *literal, int64_t i);
+/* Whether an array has elements, all with the same bits. */
+bool halo_mlir_is_splat(halo_literal *literal);
+/* What stands between "dense<" and ">": one element where it is a splat, else all, row by row. */
+void halo_mlir_print_elements(halo_strbuf *out, halo_literal *literal);
 
 #endif

@@ -9,7 +9,6 @@
 #include "base/pointer_map.h"
 #include "base/strbuf.h"
 #include "hlo/hlo.h"
-#include "stablehlo/print.h"
 
 /* The numbers of an instruction's values: `%0` and so on. */
 typedef struct halo_write_values {

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* stablehlo/write_attr.c: attributes of HLO instructions as those of StableHLO operations. */
+#include "stablehlo/mlir.h"
+#include "stablehlo/print.h"
 #include "stablehlo/write.h"
 
 #include <inttypes.h>
@@ -72,11 +74,10 @@ void halo_write_literal(halo_strbuf *out, halo_literal *literal) {
   const uint8_t *data = literal->data;
   bool splat = size > element && memcmp(data, data + element, size - element) == 0;
   if (splat || size <= ATTR_PLAIN_BYTES) {
-    const halo_mlir_type type = {
-        .kind = HALO_MLIR_TENSOR, .element = shape->type, .rank = shape->rank, .dims = shape->dims};
-
-    const halo_mlir_attr attr = {.kind = HALO_MLIR_DENSE, .type = &type, .literal = literal};
-    halo_mlir_print_attr(out, "value", &attr);
+    halo_strbuf_append(out, "dense<");
+    halo_mlir_print_elements(out, literal);
+    halo_strbuf_append(out, "> : ");
+    halo_write_type(out, shape);
     return;
   }
   static const char digits[] = "0123456789ABCDEF";

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* stablehlo/print_attr.c: attributes as MLIR text. */
+/* tests/mlir_print_attr.c: attributes as MLIR text. */
+#include "mlir_print.h"
 #include "stablehlo/print.h"
 
 #include "base/map.h"
@@ -14,37 +15,14 @@
 /* Constants above this are named by a hash. */
 enum { LONGEST_CONSTANT = 4096 };
 
-/* ---- Numbers ---- */
-
-/* Enough digits to tell any two numbers apart, and a point, without which MLIR reads an integer. */
-static void print_finite(halo_strbuf *out, double value) {
-  char digits[64];
-  halo_strbuf text = {0};
-  halo_strbuf_printf(&text, "%.17g", value);
-  snprintf(digits, sizeof digits, "%s", halo_strbuf_text(&text));
-  halo_strbuf_deinit(&text);
-  size_t mantissa = strcspn(digits, "e");
-  halo_strbuf_append_n(out, digits, mantissa);
-  if (!memchr(digits, '.', mantissa)) halo_strbuf_append(out, ".0");
-  halo_strbuf_append(out, digits + mantissa);
-}
-
-static void print_float(halo_strbuf *out, double value, halo_type type, const uint8_t *bits) {
-  if (isfinite(value)) {
-    print_finite(out, value);
-    return;
-  }
-  size_t size = halo_type_size(type);
-  halo_strbuf_append(out, "0x");
-  for (size_t i = size; i-- > 0;) halo_strbuf_printf(out, "%02X", bits[i]);
-}
+/* ---- Numbers and strings ---- */
 
 static void print_scalar_float(halo_strbuf *out, const halo_mlir_attr *attr) {
   halo_type type =
       attr->type && attr->type->kind == HALO_MLIR_SCALAR ? attr->type->element : HALO_F64;
   halo_literal *scalar = halo_literal_new_scalar(type);
   halo_literal_set_f64(scalar, 0, attr->f);
-  print_float(out, attr->f, type, halo_literal_data(scalar));
+  halo_mlir_print_float(out, attr->f, type, halo_literal_data(scalar));
   halo_literal_release(scalar);
 }
 
@@ -64,65 +42,15 @@ static void print_string(halo_strbuf *out, const char *text, size_t length) {
 
 /* ---- Tensors ---- */
 
-static void print_element(halo_strbuf *out, halo_literal *literal, int64_t i) {
-  halo_type type = literal->shape->type;
-  size_t size = halo_type_size(type);
-  const uint8_t *bits = (const uint8_t *)halo_literal_data(literal) + (size_t)i * size;
-  switch (halo_type_class_of(type)) {
-    case HALO_CLASS_PRED: halo_strbuf_append(out, *bits ? "true" : "false"); break;
-    case HALO_CLASS_SINT:
-      halo_strbuf_printf(out, "%" PRId64, halo_literal_get_i64(literal, i));
-      break;
-    case HALO_CLASS_UINT:
-      halo_strbuf_printf(out, "%" PRIu64, (uint64_t)halo_literal_get_i64(literal, i));
-      break;
-    case HALO_CLASS_FLOAT: print_float(out, halo_literal_get_f64(literal, i), type, bits); break;
-    case HALO_CLASS_COMPLEX: {
-      double re, im;
-      halo_literal_get_c128(literal, i, &re, &im);
-      halo_strbuf_append(out, "(");
-      print_float(out, re, halo_type_real_part(type), bits);
-      halo_strbuf_append(out, ", ");
-      print_float(out, im, halo_type_real_part(type), bits + size / 2);
-      halo_strbuf_append(out, ")");
-      break;
-    }
-    case HALO_CLASS_OTHER: break;
-  }
-}
-
-static void print_elements(halo_strbuf *out, halo_literal *literal, int32_t d, int64_t *next) {
-  const halo_shape *shape = literal->shape;
-  if (d == shape->rank) {
-    print_element(out, literal, (*next)++);
-    return;
-  }
-  halo_strbuf_append(out, "[");
-  for (int64_t i = 0; i < shape->dims[d]; i++) {
-    if (i) halo_strbuf_append(out, ", ");
-    print_elements(out, literal, d + 1, next);
-  }
-  halo_strbuf_append(out, "]");
-}
-
-static bool all_equal(halo_literal *literal, int64_t count) {
-  size_t size = halo_type_size(literal->shape->type);
-  const uint8_t *data = halo_literal_data(literal);
-  return count > 0 && memcmp(data, data + size, ((size_t)count - 1) * size) == 0;
-}
-
 static void print_dense(halo_strbuf *out, const halo_mlir_attr *attr) {
   halo_literal *literal = attr->literal;
-  int64_t count = halo_shape_element_count(literal->shape), next = 0;
   size_t size = (size_t)halo_shape_byte_size(literal->shape);
   halo_strbuf_append(out, "dense<");
-  if (all_equal(literal, count))
-    print_element(out, literal, 0);
-  else if (size > LONGEST_CONSTANT)
+  if (size > LONGEST_CONSTANT && !halo_mlir_is_splat(literal))
     halo_strbuf_printf(out, "%zu bytes of hash %016" PRIx64, size,
                        halo_hash(halo_literal_data(literal), size, 0));
-  else if (count)
-    print_elements(out, literal, 0, &next);
+  else
+    halo_mlir_print_elements(out, literal);
   halo_strbuf_append(out, "> : ");
   halo_mlir_type_print(out, attr->type);
 }
@@ -138,7 +66,7 @@ static bool print_array_of_integers(halo_strbuf *out, const char *name,
   halo_strbuf_append(out, type->element == HALO_S64 ? "array<i64" : "array<i1");
   for (int64_t i = 0; i < halo_shape_element_count(attr->literal->shape); i++) {
     halo_strbuf_append(out, i ? ", " : ": ");
-    print_element(out, attr->literal, i);
+    halo_mlir_print_element(out, attr->literal, i);
   }
   halo_strbuf_append(out, ">");
   return true;
@@ -176,10 +104,10 @@ static void print_dict(halo_strbuf *out, const halo_mlir_attr *attr) {
   halo_strbuf_append(out, "{");
   for (int32_t i = 0; i < count; i++) {
     if (i) halo_strbuf_append(out, ", ");
-    halo_mlir_print_name(out, sorted[i]->name);
+    mlir_print_name(out, sorted[i]->name);
     if (sorted[i]->value->kind == HALO_MLIR_UNIT) continue;
     halo_strbuf_append(out, " = ");
-    halo_mlir_print_attr(out, sorted[i]->name, sorted[i]->value);
+    mlir_print_attr(out, sorted[i]->name, sorted[i]->value);
   }
   halo_strbuf_append(out, "}");
   halo_free(sorted);
@@ -215,7 +143,7 @@ static void print_fields(halo_strbuf *out, const halo_mlir_attr *attr) {
     if (is_left_out(attr, field->value)) continue;
     halo_strbuf_append(out, any ? ", " : "");
     any = true;
-    halo_mlir_print_name(out, field->name);
+    mlir_print_name(out, field->name);
     halo_strbuf_append(out, " = ");
     if (field->value->kind == HALO_MLIR_INT) {
       halo_strbuf_printf(out, "%" PRId64, field->value->i);
@@ -224,7 +152,7 @@ static void print_fields(halo_strbuf *out, const halo_mlir_attr *attr) {
       print_integers(out, field->value);
       halo_strbuf_append(out, "]");
     } else {
-      halo_mlir_print_attr(out, field->name, field->value);
+      mlir_print_attr(out, field->name, field->value);
     }
   }
 }
@@ -259,12 +187,12 @@ static void print_list(halo_strbuf *out, const char *name, const halo_mlir_attr 
   halo_strbuf_append(out, "[");
   for (int32_t i = 0; i < attr->array.count; i++) {
     if (i) halo_strbuf_append(out, ", ");
-    halo_mlir_print_attr(out, name, attr->array.data[i]);
+    mlir_print_attr(out, name, attr->array.data[i]);
   }
   halo_strbuf_append(out, "]");
 }
 
-void halo_mlir_print_name(halo_strbuf *out, const char *name) {
+void mlir_print_name(halo_strbuf *out, const char *name) {
   bool plain = *name && (*name < '0' || *name > '9');
   for (const char *at = name; *at; at++)
     plain &= (*at >= 'a' && *at <= 'z') || (*at >= 'A' && *at <= 'Z') ||
@@ -275,7 +203,7 @@ void halo_mlir_print_name(halo_strbuf *out, const char *name) {
     print_string(out, name, strlen(name));
 }
 
-void halo_mlir_print_attr(halo_strbuf *out, const char *name, const halo_mlir_attr *attr) {
+void mlir_print_attr(halo_strbuf *out, const char *name, const halo_mlir_attr *attr) {
   switch (attr->kind) {
     case HALO_MLIR_UNIT: halo_strbuf_append(out, "unit"); break;
     case HALO_MLIR_BOOL: halo_strbuf_append(out, attr->i ? "true" : "false"); break;
@@ -290,7 +218,7 @@ void halo_mlir_print_attr(halo_strbuf *out, const char *name, const halo_mlir_at
     case HALO_MLIR_STRING: print_string(out, attr->string.text, attr->string.length); break;
     case HALO_MLIR_SYMBOL:
       halo_strbuf_append(out, "@");
-      halo_mlir_print_name(out, attr->string.text);
+      mlir_print_name(out, attr->string.text);
       break;
     case HALO_MLIR_ENUM:
       halo_strbuf_printf(out, "#stablehlo<%s %s>", enum_name(name), attr->string.text);
