@@ -55,12 +55,17 @@ static void compile_dump_module(void *user, const char *pass, const halo_module 
 
 /* ---- Compiling ---- */
 
-static halo_status compile_dump_plan(compile_dump *dump, const halo_plan *plan) {
+static halo_status compile_dump_plan(compile_dump *dump, const halo_plan *plan,
+                                     const halo_caps *caps) {
   halo_strbuf text = {0};
   if (!dump->folder) return HALO_OK;
   halo_plan_print(&text, plan);
   halo_status status = compile_write(dump, "plan.txt", halo_strbuf_text(&text));
   halo_strbuf_deinit(&text);
+  /* Compilers that are called by hand need the same options. */
+  char *options = halo_cl_program_options(caps, NULL);
+  halo_strbuf_printf(&text, "/* options: %s */\n", options);
+  halo_free(options);
   halo_plan_source(&text, plan, NULL, 0);
   if (status == HALO_OK) status = compile_write(dump, "cl", halo_strbuf_text(&text));
   if (status == HALO_OK) status = compile_write(dump, "explain.txt", plan->explain);
@@ -117,7 +122,7 @@ static halo_status compile_plan(compile_job *job) {
            job->optimized->name, passed - start, halo_clock() - passed, job->plan->step_count,
            halo_plural(job->plan->step_count), job->plan->units.count,
            halo_plural(job->plan->units.count));
-  return compile_dump_plan(dump, job->plan);
+  return compile_dump_plan(dump, job->plan, job->caps);
 }
 
 static void compile_set_header(halo_module *module, const char *name, const char *text) {

@@ -308,6 +308,9 @@ typedef struct halo_cl_program {
   struct halo_cl_program *next;
 } halo_cl_program;
 
+/* The options that programs are built with on a device, and `extra` (may be NULL) behind them. Free with halo_free. */
+char *halo_cl_program_options(const halo_caps *caps, const char *extra);
+
 /* The program with this source, built or found: in memory, then on disk, else built from source.
  * `options` (may be NULL) follow the library's own: -cl-std=CL1.2, and correctly rounded f32 divide
  * and sqrt where the device has them; fast-math options do not belong there. A source that does not

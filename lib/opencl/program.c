@@ -75,7 +75,7 @@ static void program_key(const halo_caps *caps, const char *source, const char *o
   }
 }
 
-static char *program_options(const halo_caps *caps, const char *extra) {
+char *halo_cl_program_options(const halo_caps *caps, const char *extra) {
   halo_strbuf text = {0};
   /* Warnings are for the authors of kernels; PoCL would count them on the user's terminal. */
   halo_strbuf_append(&text, "-cl-std=CL1.2 -w");
@@ -321,7 +321,7 @@ halo_status halo_cl_program_get(halo_cl_device *device, const char *source, cons
   uint64_t key[2];
   *out = NULL;
   HALO_TRY(halo_cl_process_check());
-  char *all_options = program_options(&device->caps, options);
+  char *all_options = halo_cl_program_options(&device->caps, options);
   program_key(&device->caps, source, all_options, key);
   pthread_mutex_lock(&programs->lock);
   *out = program_find(programs, key);
