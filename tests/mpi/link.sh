@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# tests/mpi/link.sh BUILD RATE [ARGUMENTS]: `halo bench collectives ARGUMENTS` (--overlap, unless given) on two hosts that
+# tests/mpi/link.sh BUILD RATE [ARGUMENTS]: `halo bench ARGUMENTS` (overlap, unless given) on two hosts that
 # are joined by a link of RATE (1gbit), each with half of this machine's cores. They are network namespaces, which need root.
 set -euo pipefail
 build=$(cd "$1" && pwd) rate=$2
 shift 2
-[ $# -gt 0 ] || set -- --overlap
+[ $# -gt 0 ] || set -- overlap
 export LD_LIBRARY_PATH=$build/lib/mpi${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
 a=halo-link-a-$$ b=halo-link-b-$$ folder=$(mktemp -d)
@@ -37,4 +37,4 @@ own='first=$((OMPI_COMM_WORLD_RANK * '$half')); exec taskset -c $first-$((first 
 ip netns exec "$a" mpiexec --host 10.177.1.1:1,10.177.1.2:1 -n 2 --bind-to none \
   --mca plm_rsh_agent "$folder/agent" --mca btl tcp,self --mca pml ob1 \
   --mca btl_tcp_if_include halo0 --mca oob_tcp_if_include halo0 \
-  -x LD_LIBRARY_PATH sh -c "$own" halo "$build/tools/halo" bench collectives "$@"
+  -x LD_LIBRARY_PATH sh -c "$own" halo "$build/tools/halo" bench "$@"

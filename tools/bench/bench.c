@@ -4,6 +4,7 @@
 #include "args.h"
 #include "bench/cases.h"
 #include "bench/choices.h"
+#include "bench/collectives.h"
 #include "bench/comparison.h"
 #include "bench/limits.h"
 #include "bench/record.h"
@@ -78,6 +79,10 @@ static const char *const bench_default[] = {
     "program.reaction_diffusion.small",
 };
 
+/* Between replicas, where there are several; --full has all sizes. */
+static const char bench_collectives_quick[] = "*.8B,*.64KiB,*.4MiB";
+static const char bench_collectives_default[] = "*.8B,*.1KiB,*.64KiB,*.4MiB,*.32MiB";
+
 typedef enum bench_suite { BENCH_SUITE_QUICK, BENCH_SUITE_DEFAULT, BENCH_SUITE_FULL } bench_suite;
 static const char *const bench_suite_names[] = {"quick", "default", "full"};
 
@@ -86,7 +91,7 @@ enum { BENCH_DEVICES = 8, BENCH_FILES = 16 };
 typedef struct bench_options {
   const char *devices[BENCH_DEVICES], *files[BENCH_FILES], *filter, *fault, *json;
   const char *python, *script, *folder;
-  int device_count, file_count, repeat;
+  int device_count, file_count, repeat, replicas;
   bench_suite suite;
   bench_sizes sizes;
   bench_format format;
@@ -133,6 +138,15 @@ static bool bench_wants(const bench_options *options, const char *name) {
     case BENCH_SUITE_FULL: break;
   }
   return true;
+}
+
+static bool bench_wants_collective(const char *name, void *user) {
+  const bench_options *options = ((const bench *)user)->options;
+  if (options->filter != NULL) return bench_fits(options->filter, name);
+  return options->suite == BENCH_SUITE_FULL ||
+         bench_fits(options->suite == BENCH_SUITE_QUICK ? bench_collectives_quick
+                                                        : bench_collectives_default,
+                    name);
 }
 
 static bool bench_limit_serves(const char *limit, const char *name) {
@@ -195,7 +209,17 @@ static bool bench_read_cases(bench *b) {
     const char *name;
     if (!tool_read_bytes(options->files[i], &text, &size, &name)) return false;
     char *ended = tool_printf("%.*s", (int)size, text);
-    bool good = bench_cases_parse(ended, name, options->sizes, &b->cases);
+    bool good;
+    if (strncmp(ended, "//! program ", 12) == 0) {
+      const char *slash = strrchr(name, '/'), *file = slash != NULL ? slash + 1 : name;
+      const char *dot = strrchr(file, '.');
+      int length = dot != NULL ? (int)(dot - file) : (int)strlen(file);
+      char *row = tool_printf("program.%.*s", length, file);
+      good = bench_cases_add_program(row, options->files[i], &b->cases);
+      free(row);
+    } else {
+      good = bench_cases_parse(ended, name, options->sizes, &b->cases);
+    }
     free(ended);
     free(text);
     if (!good) return false;
@@ -275,7 +299,7 @@ static bool bench_open(bench *b, const char *device) {
       .device = device,
       .min_time = options->min_time >= 0 ? options->min_time : min_times[options->suite],
       .max_time = options->max_time >= 0 ? options->max_time : max_times[options->suite],
-      .repeat = options->repeat,
+      .repeat = options->repeat > 0 ? options->repeat : 5,
       .device_times = options->device_times,
       .starts = options->suite != BENCH_SUITE_QUICK && !options->no_starts};
   if (!tool_check(halo_client_create(&client, &b->runner.client))) return false;
@@ -385,7 +409,39 @@ static bool bench_went_wrong(const bench_record *record) {
   return false;
 }
 
+/* Between the replicas of one device, or of the processes that mpiexec started: collectives only. */
+static int bench_run_collectives(const bench_options *options, bench_collectives *group) {
+  bench b = {.options = options};
+  const char *device = options->devices[0];
+  double start = tool_now();
+  if (options->repeat > 0) group->rounds = options->repeat;
+  bool good = bench_collectives_open(group, device, options->replicas);
+  if (good) {
+    bench_system_describe(halo_client_device(group->client, 0), &b.record);
+    snprintf(b.record.suite, sizeof b.record.suite, "%s", bench_suite_names[options->suite]);
+    if (bench_collectives_spread(group)) {
+      strcpy(b.record.reference_name, "MPI on the host's memory");
+    }
+    bench_show_heading(&b.record, options->format);
+    good = bench_collectives_measure(group, bench_wants_collective, bench_show, &b, &b.record);
+    b.record.seconds = tool_now() - start;
+    if (good) bench_show_end(&b.record, NULL, options->format);
+    bool first = halo_client_process_index(group->client) == 0;
+    if (good && first && options->json != NULL) good = bench_record_save(options->json, &b.record);
+  }
+  int code = good && !bench_went_wrong(&b.record) ? TOOL_OK : TOOL_FAILED;
+  bench_record_release(&b.record);
+  bench_collectives_close(group, code);
+  return code;
+}
+
 static int bench_run(const bench_options *options) {
+  bench_collectives group;
+  if (!bench_collectives_connect(&group)) return TOOL_FAILED;
+  if (options->replicas != 0 || bench_collectives_spread(&group)) {
+    return bench_run_collectives(options, &group);
+  }
+  bench_collectives_close(&group, TOOL_OK);
   bench b = {.options = options};
   bench_record records[BENCH_DEVICES] = {0};
   int count = options->device_count ? options->device_count : 1;
@@ -425,6 +481,10 @@ static int bench_list(const bench_options *options) {
   for (int i = 0; i < b.cases.count && good; i++) {
     const bench_case *c = &b.cases.data[i];
     bench_list_row(options, c->name, c->size, c->unit);
+  }
+  char name[64];
+  for (int i = 0; good && options->file_count == 0 && bench_collectives_name(i, name); i++) {
+    bench_list_row(options, name, "between replicas", "");
   }
   bench_cases_release(&b.cases);
   return good ? TOOL_OK : TOOL_FAILED;
@@ -489,6 +549,7 @@ enum {
   BENCH_BREAK,
   BENCH_FIRST_STEP,
   BENCH_PAUSE,
+  BENCH_REPLICAS,
   BENCH_HELP
 };
 
@@ -505,7 +566,10 @@ static const tool_option bench_options_table[] = {
      "which device, as `halo info` lists them; several times: one after the other, and compared"},
     {BENCH_ALL_IMPLEMENTATIONS, 0, "all-implementations", NULL,
      "a row for each implementation that can do a step, beside the one that compiling chose"},
-    {BENCH_CASES_OPTION, 0, "cases", "FILE", "the rows of this file instead (docs/benchmarks.md)"},
+    {BENCH_REPLICAS, 0, "replicas", "N",
+     "instead: exchanges between N replicas on the device; under mpiexec, between its processes"},
+    {BENCH_CASES_OPTION, 0, "cases", "FILE",
+     "the rows of this file instead (docs/benchmarks.md), or a program of tools/bench/programs"},
     {0, 0, NULL, NULL, "How:"},
     {BENCH_MIN_TIME, 0, "min-time", "SECONDS", "samples of a row, at least (0.2)"},
     {BENCH_MAX_TIME, 0, "max-time", "SECONDS", "samples of a row, at most, but for three (1)"},
@@ -546,11 +610,12 @@ static const struct {
     {"compare", "A.json B.json ...   results of several devices, drivers or versions",
      bench_compare},
     {"report", "FILE.json ... -o OUT.html   a page of plots and tables", bench_report},
-    {"collectives", "exchanges between replicas, by size", bench_collectives},
     {"programs", "programs of many fields, and their first starts, against XLA's CPU backend",
      bench_programs},
     {"choices", "[FILE...]   the implementation of each step against others", bench_choices},
     {"costs", "what compiling takes a launch, a byte, an operation to cost", bench_costs},
+    {"overlap", "how much of an exchange between replicas is hidden behind other work",
+     bench_overlap},
     {"scale", "how long large programs take to compile", bench_scale},
 };
 enum { BENCH_COMMANDS = sizeof bench_commands / sizeof *bench_commands };
@@ -625,6 +690,10 @@ static bool bench_take_option(const tool_args *args, int id, const char *value, 
       if (!args_integer(args, "repeat", value, 1, 1000, &repeat)) return false;
       o->repeat = (int)repeat;
       break;
+    case BENCH_REPLICAS:
+      if (!args_integer(args, "replicas", value, 2, 4096, &repeat)) return false;
+      o->replicas = (int)repeat;
+      break;
     case BENCH_WALL: o->device_times = false; break;
     case BENCH_DEVICE_TIMES: o->device_times = true; break;
     case BENCH_NO_STARTS: o->no_starts = true; break;
@@ -662,7 +731,6 @@ int tool_bench(int argc, char **argv) {
                            .folder = tool_data("tools/bench/programs", "programs"),
                            .suite = BENCH_SUITE_DEFAULT,
                            .sizes = BENCH_MEDIUM,
-                           .repeat = 5,
                            .min_time = -1,
                            .max_time = -1};
   tool_args args = {

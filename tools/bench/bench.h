@@ -80,8 +80,6 @@ int bench_scale(int argc, char **argv);
 int bench_choices(int argc, char **argv);
 /* `halo bench costs`, another (costs.c): argv[0] is "costs". */
 int bench_costs(int argc, char **argv);
-/* collectives.c: `halo bench collectives`. */
-int bench_collectives(int argc, char **argv);
 
 /* `halo bench programs`, another (programs.c): argv[0] is "programs". */
 int bench_programs(int argc, char **argv);

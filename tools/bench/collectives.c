@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* collectives.c: `halo bench collectives`: what exchanges between replicas take, by operation and size; in
- * one process, or under mpiexec with MPI's own operations on the host's memory beside. */
+/* collectives.c: exchanges between replicas, by operation and size: rows "collective.OPERATION.SIZE"; in one process, or under mpiexec
+ * with MPI's own operations on the host's memory beside. */
+#include "bench/collectives.h"
 #include "args.h"
-#include "base/json.h"
 #include "bench/bench.h"
-#include "parts.h"
+#include "bench/runner.h"
 #include "progress.h"
 #include "tool.h"
 
@@ -12,31 +12,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
-
-enum {
-  COLLECTIVES_HELP = 1,
-  COLLECTIVES_DEVICE,
-  COLLECTIVES_REPLICAS,
-  COLLECTIVES_ONLY,
-  COLLECTIVES_MAX,
-  COLLECTIVES_ROUNDS,
-  COLLECTIVES_OVERLAP,
-  COLLECTIVES_JSON
-};
-
-static const tool_option collectives_options[] = {
-    {COLLECTIVES_REPLICAS, 0, "replicas", "N",
-     "devices that take part (default: 2, or one for each device of the processes)"},
-    {COLLECTIVES_ONLY, 0, "only", "NAME", "only the operations whose name contains NAME"},
-    {COLLECTIVES_MAX, 0, "max", "BYTES", "the largest size (default 268435456)"},
-    {COLLECTIVES_ROUNDS, 0, "rounds", "N",
-     "runs of which the median is shown (default 11; large ones 3)"},
-    {COLLECTIVES_OVERLAP, 0, "overlap", NULL,
-     "instead: how much of an all-reduce is hidden behind a product that takes as long"},
-    {COLLECTIVES_DEVICE, 'd', "device", "DEVICE", "which device, as `halo info` lists them"},
-    {COLLECTIVES_JSON, 0, "json", "FILE", "write the figures there as well"},
-    {COLLECTIVES_HELP, 'h', "help", NULL, "this text"},
-    {0}};
 
 /* An operation on x, f32[n / in]; its result has n / out elements. Expected is a function of the place, of the
  * replica and of how many there are, where replica d has (i + d) % 8 at place i of its own x. */
@@ -106,16 +81,6 @@ static const collectives_case collectives_cases[] = {
 };
 enum { COLLECTIVES_CASES = sizeof collectives_cases / sizeof collectives_cases[0] };
 
-typedef struct collectives_bench {
-  const char *device, *only, *path;
-  int64_t most, rounds;
-  bool overlap;
-  halo_communicator *communicator;
-  halo_client *client;
-  parts_counts counts;
-  halo_json_writer json; /* without a file: not wanted */
-} collectives_bench;
-
 /* The program for `count` elements in all. To be freed. */
 static char *collectives_text(const collectives_case *c, int64_t count, int n) {
   int64_t in = c->in_parts ? count / n : count, out = c->out_parts ? count / n : count;
@@ -146,7 +111,7 @@ static char *collectives_text(const collectives_case *c, int64_t count, int n) {
   return text;
 }
 
-static bool collectives_compile(const collectives_bench *b, const char *text,
+static bool collectives_compile(const bench_collectives *b, const char *text,
                                 halo_executable **out) {
   halo_module *module = NULL;
   bool ok = tool_check(halo_module_parse(text, strlen(text), "collectives", &module)) &&
@@ -154,11 +119,6 @@ static bool collectives_compile(const collectives_bench *b, const char *text,
   halo_module_release(module);
   return ok;
 }
-
-typedef struct collectives_row {
-  double seconds, reference; /* 0: not measured */
-  int64_t wrong;
-} collectives_row;
 
 static bool collectives_put(halo_executable *e, int d, int replica, halo_buffer **out) {
   const halo_shape *shape = halo_executable_argument_shape(e, 0);
@@ -170,23 +130,24 @@ static bool collectives_put(halo_executable *e, int d, int replica, halo_buffer 
   return ok;
 }
 
-static bool collectives_check(const collectives_bench *b, const collectives_case *c, int64_t count,
-                              int replica, halo_buffer *result, int64_t *wrong) {
+static bool collectives_check(const bench_collectives *b, const collectives_case *c, int64_t count,
+                              int replica, halo_buffer *result, bench_row *row) {
   int64_t elements = halo_shape_element_count(halo_buffer_shape(result));
   float *data = tool_alloc(sizeof *data * (size_t)elements);
   int n = b->counts.replicas;
   bool ok = tool_check(halo_buffer_to_host(result, data, sizeof *data * (size_t)elements));
   for (int64_t i = 0; i < elements && ok; i++) {
-    *wrong += data[i] != (float)c->expected(i, count / n, replica, n);
+    row->wrong += data[i] != (float)c->expected(i, count / n, replica, n);
   }
+  row->checked += elements;
+  row->elements += elements;
   free(data);
   return ok;
 }
 
-/* All rounds; the first is not counted. Results are checked where there is a case. */
-static bool collectives_time(const collectives_bench *b, halo_executable *e,
-                             const collectives_case *c, int64_t count, int rounds,
-                             collectives_row *row) {
+/* All rounds, behind one that is checked where there is a case, and not counted. */
+static bool collectives_time(const bench_collectives *b, halo_executable *e,
+                             const collectives_case *c, int64_t count, int rounds, bench_row *row) {
   int devices = halo_executable_device_count(e);
   halo_buffer **in = tool_alloc(sizeof *in * (size_t)devices),
               **out = tool_alloc(sizeof *out * (size_t)devices);
@@ -213,12 +174,11 @@ static bool collectives_time(const collectives_bench *b, halo_executable *e,
     }
     if (ok && r >= 0) seconds[r] = tool_now() - start;
     for (int d = 0; d < devices && ok; d++) {
-      if (c && r + 1 == rounds)
-        ok = collectives_check(b, c, count, replicas[d], out[d], &row->wrong);
+      if (c && r < 0) ok = collectives_check(b, c, count, replicas[d], out[d], row);
       halo_buffer_release(out[d]);
     }
   }
-  row->seconds = ok ? bench_median(seconds, rounds) : 0;
+  if (ok) bench_summarize(seconds, rounds, row);
   for (int d = 0; d < devices; d++) halo_buffer_release(in[d]);
   free(seconds);
   free(replicas);
@@ -230,7 +190,7 @@ static bool collectives_time(const collectives_bench *b, halo_executable *e,
 }
 
 /* MPI's own, where there is one: the median. */
-static double collectives_reference(const collectives_bench *b, const collectives_case *c,
+static double collectives_reference(const bench_collectives *b, const collectives_case *c,
                                     int64_t count) {
   const halo_communicator *comm = b->communicator;
   if (!comm || !comm->reference || comm->process_count < 2) return 0;
@@ -244,65 +204,66 @@ static double collectives_reference(const collectives_bench *b, const collective
   return bench_median(seconds, MOST);
 }
 
-static void collectives_print(collectives_bench *b, const collectives_case *c, int64_t bytes,
-                              const collectives_row *row) {
-  double algorithm = (double)bytes / row->seconds / 1e9;
-  double bus = algorithm * c->factor(b->counts.replicas);
-  printf("%-15s %10s %10s %9.3f %9.3f %7lld", c->name, tool_bytes((uint64_t)bytes),
-         tool_seconds(row->seconds), algorithm, bus, (long long)row->wrong);
-  if (row->reference > 0) {
-    printf(" %10s %6.2f", tool_seconds(row->reference), row->seconds / row->reference);
-  }
-  putchar('\n');
-  fflush(stdout);
-  halo_json_writer *json = &b->json;
-  if (!json->file) return;
-  halo_json_object(json, NULL);
-  halo_json_text(json, "operation", c->name);
-  halo_json_integer(json, "bytes", bytes);
-  halo_json_integer(json, "replicas", b->counts.replicas);
-  halo_json_number(json, "seconds", row->seconds);
-  halo_json_number(json, "algorithm_bandwidth", algorithm * 1e9);
-  halo_json_number(json, "bus_bandwidth", bus * 1e9);
-  halo_json_integer(json, "wrong", row->wrong);
-  halo_json_number(json, "mpi_seconds", row->reference);
-  halo_json_close(json);
+/* "64KiB": powers of two only. */
+static const char *collectives_size(int64_t bytes) {
+  static char text[32];
+  bool mega = bytes >= 1 << 20, kilo = bytes >= 1 << 10;
+  snprintf(text, sizeof text, "%lld%s",
+           (long long)(mega   ? bytes >> 20
+                       : kilo ? bytes >> 10
+                              : bytes),
+           mega   ? "MiB"
+           : kilo ? "KiB"
+                  : "B");
+  return text;
 }
 
-static bool collectives_row_of(collectives_bench *b, const collectives_case *c, int64_t bytes) {
+static void collectives_measure_row(bench_collectives *b, const collectives_case *c, int64_t bytes,
+                                    bench_row *row) {
   int n = b->counts.replicas;
   int64_t count = bytes / (int64_t)sizeof(float) / n * n;
   if (count == 0) count = n;
-  collectives_row row = {0};
+  snprintf(row->size, sizeof row->size, "%d replicas", n);
+  /* What takes no longer with more bytes is a time; the rest is the bandwidth that each replica needs. */
+  enum { LATENCY = 1024 };
+  strcpy(row->unit, bytes <= LATENCY ? "s" : "GB/s");
+  strcpy(row->check, "pattern");
+  row->work = row->bytes = (double)count * sizeof(float) * c->factor(n);
+  row->runs = 1;
+  row->waited = true;
   char *text = collectives_text(c, count, n);
   halo_executable *e = NULL;
   progress_measure("%s of %s", c->name, tool_bytes((uint64_t)count * sizeof(float)));
   bool ok = collectives_compile(b, text, &e) &&
-            collectives_time(b, e, c, count, (int)(count > 1 << 20 ? 3 : b->rounds), &row);
-  if (ok) row.reference = collectives_reference(b, c, count);
+            collectives_time(b, e, c, count, count > 1 << 20 ? 3 : b->rounds, row);
+  if (ok) row->reference = collectives_reference(b, c, count);
   halo_executable_release(e);
   free(text);
   progress_stop();
-  if (ok) collectives_print(b, c, count * (int64_t)sizeof(float), &row);
-  return ok;
+  if (!ok) {
+    bench_row_fail(row, BENCH_FAILED, NULL);
+  } else if (row->wrong > 0) {
+    row->median = row->minimum = 0;
+    bench_row_fail(row, BENCH_WRONG, "elements are wrong");
+  }
 }
 
 /* The time of a program that measures `what`: the median of `rounds`; below 0 after a failure. */
-static double collectives_seconds(const collectives_bench *b, const char *what, char *text,
+static double collectives_seconds(const bench_collectives *b, const char *what, char *text,
                                   int rounds) {
   halo_executable *e = NULL;
-  collectives_row row = {0};
+  bench_row row = {0};
   progress_measure("%s", what);
   bool ok = collectives_compile(b, text, &e) && collectives_time(b, e, NULL, 0, rounds, &row);
   halo_executable_release(e);
   free(text);
   progress_stop();
-  return ok ? row.seconds : -1;
+  return ok ? row.median : -1;
 }
 
 /* What a run takes that does nothing to speak of. The runtime may do things once, at first, beside it: these
  * must be over. */
-static double collectives_launch(const collectives_bench *b) {
+static double collectives_launch(const bench_collectives *b) {
   enum { LAUNCHES = 301 };
   double seconds = 0;
   for (int i = 0; i < 2 && seconds >= 0; i++) {
@@ -318,7 +279,7 @@ static double collectives_launch(const collectives_bench *b) {
 }
 
 /* The all-reduce alone (no `side`), the product alone (no `all`), or both at once. */
-static char *collectives_overlap_text(const collectives_bench *b, bool all, int side) {
+static char *collectives_overlap_text(const bench_collectives *b, bool all, int side) {
   enum { FLOATS = 4 << 20 }; /* 16 MiB */
   char *start = tool_strdup("  d = f32[] constant(0)\n"), *end = tool_strdup("");
   char *product = tool_strdup("  m = f32[] constant(0)\n");
@@ -354,7 +315,7 @@ static char *collectives_overlap_text(const collectives_bench *b, bool all, int 
 }
 
 /* The first process's number, for all: they time the same program. */
-static bool collectives_tell(const collectives_bench *b, int *number) {
+static bool collectives_tell(const bench_collectives *b, int *number) {
   halo_communicator *c = b->communicator;
   for (int p = 1; c && p < c->process_count; p++) {
     void *request = NULL;
@@ -369,9 +330,9 @@ static bool collectives_tell(const collectives_bench *b, int *number) {
   return true;
 }
 
-static bool collectives_overlap(collectives_bench *b) {
+static bool collectives_overlap(bench_collectives *b) {
   enum { FIRST_SIDE = 1024 };
-  int rounds = (int)b->rounds;
+  int rounds = b->rounds;
   if (collectives_launch(b) < 0) return false;
   double alone =
       collectives_seconds(b, "an all-reduce", collectives_overlap_text(b, true, 0), rounds);
@@ -394,38 +355,55 @@ static bool collectives_overlap(collectives_bench *b) {
   return true;
 }
 
-static bool collectives_run(collectives_bench *b) {
-  static const int64_t sizes[] = {8,       1 << 10,  1 << 13,  1 << 16,   1 << 19,
-                                  1 << 22, 32 << 20, 64 << 20, 128 << 20, 256 << 20};
-  halo_device_info info;
-  halo_device_get_info(halo_client_device(b->client, 0), &info);
-  int processes = halo_client_process_count(b->client);
-  printf("%s, %d replicas in %d process%s\n", info.name, b->counts.replicas, processes,
-         processes == 1 ? "" : "es");
-  if (b->overlap) return collectives_overlap(b);
-  double launch = collectives_launch(b);
-  if (launch < 0) return false;
-  printf("a run of one small kernel takes %s\n\n", tool_seconds(launch));
-  bool mpi = b->communicator && b->communicator->reference && processes > 1;
-  printf("%-15s %10s %10s %9s %9s %7s%s\n", "operation", "size", "time", "algbw", "busbw", "wrong",
-         mpi ? "        MPI   of it" : "");
-  printf("%-15s %10s %10s %9s %9s\n", "", "", "", "GB/s", "GB/s");
-  bool ok = true;
-  for (int c = 0; c < COLLECTIVES_CASES && ok; c++) {
-    const collectives_case *one = &collectives_cases[c];
-    if (b->only && !strstr(one->name, b->only)) continue;
-    for (size_t s = 0; s < sizeof sizes / sizeof sizes[0] && ok; s++) {
-      if (sizes[s] <= b->most) ok = collectives_row_of(b, one, sizes[s]);
-    }
-  }
-  return ok;
+/* ---- All of it ---- */
+
+static const int64_t collectives_sizes[] = {8,       1 << 10,  1 << 13,  1 << 16,   1 << 19,
+                                            1 << 22, 32 << 20, 64 << 20, 128 << 20, 256 << 20};
+enum { COLLECTIVES_SIZES = sizeof collectives_sizes / sizeof *collectives_sizes };
+
+static void collectives_name(const collectives_case *c, int64_t bytes, char name[64]) {
+  snprintf(name, 64, "collective.%s.%s", c->name, collectives_size(bytes));
 }
 
-static bool collectives_open(collectives_bench *b) {
-  if (!parts_connect(&b->communicator)) return false;
-  bool spread = b->communicator && b->communicator->process_count > 1;
-  if (!b->counts.replicas && !spread) b->counts.replicas = 2;
-  halo_client_options options = {.device = b->device, .communicator = b->communicator};
+bool bench_collectives_name(int index, char name[64]) {
+  if (index >= COLLECTIVES_CASES * COLLECTIVES_SIZES) return false;
+  collectives_name(&collectives_cases[index / COLLECTIVES_SIZES],
+                   collectives_sizes[index % COLLECTIVES_SIZES], name);
+  return true;
+}
+
+bool bench_collectives_measure(bench_collectives *b, bool (*wanted)(const char *name, void *user),
+                               void (*show)(const bench_row *row, void *user), void *user,
+                               bench_record *record) {
+  if (b->communicator && b->communicator->reference && b->communicator->process_count > 1) {
+    strcpy(record->reference_name, "MPI on the host's memory");
+  }
+  if (collectives_launch(b) < 0) return false; /* what the runtime does once is over */
+  for (int i = 0; i < COLLECTIVES_CASES * COLLECTIVES_SIZES; i++) {
+    char name[64];
+    bench_collectives_name(i, name);
+    if (!wanted(name, user)) continue;
+    bench_row *row = bench_record_add(record);
+    strcpy(row->name, name);
+    collectives_measure_row(b, &collectives_cases[i / COLLECTIVES_SIZES],
+                            collectives_sizes[i % COLLECTIVES_SIZES], row);
+    show(row, user);
+  }
+  return true;
+}
+
+bool bench_collectives_connect(bench_collectives *b) {
+  *b = (bench_collectives){.rounds = 11};
+  return parts_connect(&b->communicator);
+}
+
+bool bench_collectives_spread(const bench_collectives *b) {
+  return b->communicator != NULL && b->communicator->process_count > 1;
+}
+
+bool bench_collectives_open(bench_collectives *b, const char *device, int replicas) {
+  b->counts.replicas = replicas ? replicas : bench_collectives_spread(b) ? 0 : 2;
+  halo_client_options options = {.device = device, .communicator = b->communicator};
   bool ok = parts_open(NULL, &options, &b->counts, &b->client);
   if (ok && halo_client_process_index(b->client) > 0 && !freopen("/dev/null", "w", stdout)) {
     return tool_error("cannot be silent") == TOOL_OK;
@@ -433,62 +411,64 @@ static bool collectives_open(collectives_bench *b) {
   return ok;
 }
 
-static bool collectives_take(const tool_args *args, int id, const char *value,
-                             collectives_bench *b) {
-  int64_t number;
-  switch (id) {
-    case COLLECTIVES_DEVICE: b->device = value; return true;
-    case COLLECTIVES_ONLY: b->only = value; return true;
-    case COLLECTIVES_JSON: b->path = value; return true;
-    case COLLECTIVES_OVERLAP: b->overlap = true; return true;
-    case COLLECTIVES_MAX: return args_integer(args, "max", value, 8, INT64_C(1) << 32, &b->most);
-    case COLLECTIVES_ROUNDS: return args_integer(args, "rounds", value, 1, 10000, &b->rounds);
-    case COLLECTIVES_REPLICAS:
-      if (!args_integer(args, "replicas", value, 2, 4096, &number)) return false;
-      b->counts.replicas = (int)number;
-      return true;
-    case ARGS_OPERAND: args_usage_error(args, "'%s' has no meaning here", value); return false;
-  }
-  return false;
+void bench_collectives_close(bench_collectives *b, int code) {
+  halo_client_release(b->client);
+  parts_disconnect(b->communicator, code);
 }
 
-int bench_collectives(int argc, char **argv) {
-  tool_args args = {.command = "bench collectives",
+/* ---- `halo bench overlap` ---- */
+
+enum { COLLECTIVES_HELP = 1, COLLECTIVES_DEVICE, COLLECTIVES_REPLICAS, COLLECTIVES_ROUNDS };
+
+static const tool_option collectives_options[] = {
+    {COLLECTIVES_REPLICAS, 0, "replicas", "N",
+     "devices that take part (default: 2, or one for each device of the processes)"},
+    {COLLECTIVES_ROUNDS, 0, "rounds", "N", "runs of which the median is shown (default 11)"},
+    {COLLECTIVES_DEVICE, 'd', "device", "DEVICE", "which device, as `halo info` lists them"},
+    {COLLECTIVES_HELP, 'h', "help", NULL, "this text"},
+    {0}};
+
+int bench_overlap(int argc, char **argv) {
+  tool_args args = {.command = "bench overlap",
                     .options = collectives_options,
                     .argc = argc,
                     .argv = argv,
                     .next = 1};
-  collectives_bench b = {.most = 256 << 20, .rounds = 11};
-  const char *value;
-  int id;
-  while ((id = args_next(&args, &value)) != ARGS_END) {
-    if (id == COLLECTIVES_HELP) {
-      fputs(
-          "Measures XLA's collectives between replicas, in one process or (mpiexec -n N halo "
-          "bench\n"
-          "collectives) in several, with what MPI's own take on the host's memory beside. "
-          "Bandwidths are\n"
-          "as nccl-tests has them: of the size, and of what each replica must send and receive.\n\n"
-          "Usage: halo bench collectives [OPTIONS]\n",
-          stdout);
-      args_print_options(stdout, collectives_options);
-      return TOOL_OK;
+  const char *value, *device = NULL;
+  int64_t replicas = 0, rounds = 11;
+  for (int id; (id = args_next(&args, &value)) != ARGS_END;) {
+    switch (id) {
+      case COLLECTIVES_DEVICE: device = value; break;
+      case COLLECTIVES_ROUNDS:
+        if (!args_integer(&args, "rounds", value, 1, 10000, &rounds)) return TOOL_USAGE;
+        break;
+      case COLLECTIVES_REPLICAS:
+        if (!args_integer(&args, "replicas", value, 2, 4096, &replicas)) return TOOL_USAGE;
+        break;
+      case COLLECTIVES_HELP:
+        puts(
+            "Usage: halo bench overlap [OPTIONS]\n\n"
+            "How much of an all-reduce is hidden behind a product that takes as long, in one "
+            "process or\n"
+            "(mpiexec -n N halo bench overlap) in several.\n");
+        args_print_options(stdout, collectives_options);
+        return TOOL_OK;
+      case ARGS_OPERAND: return args_usage_error(&args, "there is no use for '%s'", value);
+      default: return TOOL_USAGE;
     }
-    if (!collectives_take(&args, id, value, &b)) return TOOL_USAGE;
   }
-  bool ok = collectives_open(&b);
-  if (ok && b.path && halo_client_process_index(b.client) == 0) {
-    b.json.file = fopen(b.path, "w");
-    if (!b.json.file) ok = tool_error("cannot write %s", b.path) == TOOL_OK;
-    if (b.json.file) halo_json_array(&b.json, NULL);
+  bench_collectives b;
+  if (!bench_collectives_connect(&b)) return TOOL_FAILED;
+  b.rounds = (int)rounds;
+  bool ok = bench_collectives_open(&b, device, (int)replicas);
+  if (ok) {
+    halo_device_info info;
+    halo_device_get_info(halo_client_device(b.client, 0), &info);
+    printf("%s, %d replicas in %d process%s\n", info.name, b.counts.replicas,
+           halo_client_process_count(b.client),
+           halo_client_process_count(b.client) == 1 ? "" : "es");
+    ok = collectives_overlap(&b);
   }
-  ok = ok && collectives_run(&b);
-  if (b.json.file) {
-    halo_json_close(&b.json);
-    ok = fclose(b.json.file) == 0 && ok;
-  }
-  int code = ok ? TOOL_OK : TOOL_FAILED;
-  halo_client_release(b.client);
-  parts_disconnect(b.communicator, code);
-  return code;
+  bench_collectives_close(&b, ok ? TOOL_OK : TOOL_FAILED);
+  return ok ? TOOL_OK : TOOL_FAILED;
 }

@@ -6,13 +6,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Three digits. */
+/* Three digits, or two below a tenth. */
 static const char *show_number(double number) {
   static char texts[8][16];
   static int next;
   char *text = texts[next = (next + 1) % 8];
   int decimals = number < 9.995 ? 2 : number < 99.95 ? 1 : 0;
-  snprintf(text, sizeof texts[0], "%.*f", decimals, number);
+  snprintf(text, sizeof texts[0], number < 0.0995 ? "%.*g" : "%.*f", decimals, number);
   return text;
 }
 
@@ -43,6 +43,11 @@ static const char *show_percent(double part) {
   static int next;
   char *text = texts[next = (next + 1) % 8];
   if (part <= 0) return "";
+  if (part >= 99.95) return ">99x";
+  if (part >= 9.995) {
+    snprintf(text, sizeof texts[0], "%.0fx", part);
+    return text;
+  }
   snprintf(text, sizeof texts[0], part < 0.0995 ? "%.1f%%" : "%.0f%%", part * 100);
   return text;
 }
@@ -78,22 +83,25 @@ static void show_block_heading(const bench_record *r) {
            r->device_times ? "times of the device" : "times on the wall",
            show_seconds(r->timer_resolution), show_seconds(r->timer_overhead));
   show_labelled("timer", text);
-  printf("\n%-25s %12s %5s %4s %7s %7s %s\n", "row", "median", "limit", "+-", "cold", "warm",
-         "checked, how");
+  /* A reference takes the columns of first starts, which the JSON form has beside it. */
+  bool refers = r->reference_name[0] != '\0';
+  if (refers) show_labelled("reference", r->reference_name);
+  printf("\n%-32s %12s %5s %4s %7s %7s %s\n", "row", "median", "limit", "+-",
+         refers ? "refer." : "cold", refers ? "of it" : "warm", "right");
 }
 
 static void show_block_row(const bench_row *row) {
-  char name[80];
+  const char *verdict = show_verdict(row);
+  bool refers = row->reference > 0;
   if (row->status > BENCH_ABOVE) {
-    printf("%-25.25s %s: %.*s\n", row->name, show_verdict(row),
-           (int)(80 - 28 - strlen(show_verdict(row))), row->reason);
-  } else {
-    /* The implementation has no column of its own: where it is short, it follows the verdict. */
-    snprintf(name, sizeof name, "%.25s", row->name);
-    printf("%-25s %12s %5s %4s %7s %7s %-5s %.9s\n", name, bench_show_rate(row),
-           show_percent(bench_row_efficiency(row)), show_percent(row->spread),
-           show_seconds(row->cold), show_seconds(row->warm), show_verdict(row), row->check);
+    printf("%-32.32s %s: %.*s\n", row->name, verdict, (int)(80 - 35 - strlen(verdict)),
+           row->reason);
+    return;
   }
+  printf("%-32.32s %12s %5s %4s %7s %7s %s\n", row->name, bench_show_rate(row),
+         show_percent(bench_row_efficiency(row)), show_percent(row->spread),
+         show_seconds(refers ? row->reference : row->cold),
+         refers ? show_number(row->median / row->reference) : show_seconds(row->warm), verdict);
 }
 
 static void show_block_end(const bench_record *record, const bench_record *reference) {
