@@ -3,7 +3,6 @@
 #include "pjrt/pjrt.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 /* ---- Life ---- */
 
@@ -98,29 +97,6 @@ PJRT_Error *pjrt_Buffer_IsDeleted(PJRT_Buffer_IsDeleted_Args *args) {
 
 /* ---- What it is ---- */
 
-PJRT_Error *pjrt_Buffer_ElementType(PJRT_Buffer_ElementType_Args *args) {
-  args->type = args->buffer->type;
-  return NULL;
-}
-
-PJRT_Error *pjrt_Buffer_Dimensions(PJRT_Buffer_Dimensions_Args *args) {
-  args->dims = args->buffer->dims;
-  args->num_dims = args->buffer->rank;
-  return NULL;
-}
-
-PJRT_Error *pjrt_Buffer_UnpaddedDimensions(PJRT_Buffer_UnpaddedDimensions_Args *args) {
-  args->unpadded_dims = args->buffer->dims;
-  args->num_dims = args->buffer->rank;
-  return NULL;
-}
-
-PJRT_Error *pjrt_Buffer_DynamicDimensionIndices(PJRT_Buffer_DynamicDimensionIndices_Args *args) {
-  args->dynamic_dim_indices = NULL;
-  args->num_dynamic_dims = 0;
-  return NULL;
-}
-
 PJRT_Error *pjrt_Buffer_GetMemoryLayout(PJRT_Buffer_GetMemoryLayout_Args *args) {
   const PJRT_Buffer *buffer = args->buffer;
   args->layout = (PJRT_Buffer_MemoryLayout){.struct_size = sizeof args->layout,
@@ -136,16 +112,6 @@ PJRT_Error *pjrt_Buffer_OnDeviceSizeInBytes(PJRT_Buffer_OnDeviceSizeInBytes_Args
   size_t size = halo_type_size(pjrt_type_to_halo(buffer->type));
   for (size_t d = 0; d < buffer->rank; d++) size *= (size_t)buffer->dims[d];
   args->on_device_size_in_bytes = size;
-  return NULL;
-}
-
-PJRT_Error *pjrt_Buffer_Device(PJRT_Buffer_Device_Args *args) {
-  args->device = args->buffer->memory->device;
-  return NULL;
-}
-
-PJRT_Error *pjrt_Buffer_Memory(PJRT_Buffer_Memory_Args *args) {
-  args->memory = args->buffer->memory;
   return NULL;
 }
 

@@ -331,35 +331,6 @@ PJRT_Device *pjrt_client_device_by_id(const PJRT_Client *client, int id) {
   return NULL;
 }
 
-PJRT_Error *pjrt_Client_PlatformName(PJRT_Client_PlatformName_Args *args) {
-  args->platform_name = PJRT_PLATFORM;
-  args->platform_name_size = sizeof PJRT_PLATFORM - 1;
-  return NULL;
-}
-
-PJRT_Error *pjrt_Client_ProcessIndex(PJRT_Client_ProcessIndex_Args *args) {
-  args->process_index = args->client->process;
-  return NULL;
-}
-
-PJRT_Error *pjrt_Client_PlatformVersion(PJRT_Client_PlatformVersion_Args *args) {
-  args->platform_version = args->client->platform_version;
-  args->platform_version_size = strlen(args->platform_version);
-  return NULL;
-}
-
-PJRT_Error *pjrt_Client_Devices(PJRT_Client_Devices_Args *args) {
-  args->devices = args->client->devices;
-  args->num_devices = args->client->device_count;
-  return NULL;
-}
-
-PJRT_Error *pjrt_Client_AddressableDevices(PJRT_Client_AddressableDevices_Args *args) {
-  args->addressable_devices = args->client->addressable;
-  args->num_addressable_devices = args->client->addressable_count;
-  return NULL;
-}
-
 PJRT_Error *pjrt_Client_LookupDevice(PJRT_Client_LookupDevice_Args *args) {
   args->device = pjrt_client_device_by_id(args->client, args->id);
   if (args->device) return NULL;
@@ -374,12 +345,6 @@ PJRT_Error *pjrt_Client_LookupAddressableDevice(PJRT_Client_LookupAddressableDev
   if (there) return NULL;
   return pjrt_error(PJRT_Error_Code_INVALID_ARGUMENT, "this process has no device %d",
                     args->local_hardware_id);
-}
-
-PJRT_Error *pjrt_Client_AddressableMemories(PJRT_Client_AddressableMemories_Args *args) {
-  args->addressable_memories = args->client->memories;
-  args->num_addressable_memories = args->client->memory_count;
-  return NULL;
 }
 
 PJRT_Error *pjrt_Client_DefaultDeviceAssignment(PJRT_Client_DefaultDeviceAssignment_Args *args) {

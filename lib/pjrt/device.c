@@ -249,64 +249,7 @@ void pjrt_device_release(PJRT_Device *device) {
   free(device);
 }
 
-/* ---- The interface: descriptions ---- */
-
-PJRT_Error *pjrt_DeviceDescription_Id(PJRT_DeviceDescription_Id_Args *args) {
-  args->id = args->device_description->id;
-  return NULL;
-}
-
-PJRT_Error *pjrt_DeviceDescription_ProcessIndex(PJRT_DeviceDescription_ProcessIndex_Args *args) {
-  args->process_index = args->device_description->process;
-  return NULL;
-}
-
-PJRT_Error *pjrt_DeviceDescription_Attributes(PJRT_DeviceDescription_Attributes_Args *args) {
-  args->attributes = args->device_description->attributes;
-  args->num_attributes = args->device_description->attribute_count;
-  return NULL;
-}
-
-PJRT_Error *pjrt_DeviceDescription_Kind(PJRT_DeviceDescription_Kind_Args *args) {
-  args->device_kind = args->device_description->kind;
-  args->device_kind_size = strlen(args->device_kind);
-  return NULL;
-}
-
-PJRT_Error *pjrt_DeviceDescription_DebugString(PJRT_DeviceDescription_DebugString_Args *args) {
-  args->debug_string = args->device_description->debug_string;
-  args->debug_string_size = strlen(args->debug_string);
-  return NULL;
-}
-
-PJRT_Error *pjrt_DeviceDescription_ToString(PJRT_DeviceDescription_ToString_Args *args) {
-  args->to_string = args->device_description->to_string;
-  args->to_string_size = strlen(args->to_string);
-  return NULL;
-}
-
-/* ---- The interface: devices ---- */
-
-PJRT_Error *pjrt_Device_GetDescription(PJRT_Device_GetDescription_Args *args) {
-  args->device_description = &args->device->description;
-  return NULL;
-}
-
-PJRT_Error *pjrt_Device_IsAddressable(PJRT_Device_IsAddressable_Args *args) {
-  args->is_addressable = args->device->device != NULL;
-  return NULL;
-}
-
-PJRT_Error *pjrt_Device_LocalHardwareId(PJRT_Device_LocalHardwareId_Args *args) {
-  args->local_hardware_id = args->device->local;
-  return NULL;
-}
-
-PJRT_Error *pjrt_Device_AddressableMemories(PJRT_Device_AddressableMemories_Args *args) {
-  args->memories = args->device->memories;
-  args->num_memories = args->device->memory_count;
-  return NULL;
-}
+/* ---- The interface ---- */
 
 PJRT_Error *pjrt_Device_DefaultMemory(PJRT_Device_DefaultMemory_Args *args) {
   return pjrt_memory_choose(args->device, NULL, &args->memory);
@@ -380,48 +323,7 @@ PJRT_Error *pjrt_Device_GetAttributes(PJRT_Device_GetAttributes_Args *args) {
 }
 
 /* Profilers' notes about what a device is about to do are not kept. */
-PJRT_Error *pjrt_Device_CreateAsyncTrackingEvent(PJRT_Device_CreateAsyncTrackingEvent_Args *args) {
-  args->event = NULL;
-  return NULL;
-}
-
 PJRT_Error *pjrt_AsyncTrackingEvent_Destroy(PJRT_AsyncTrackingEvent_Destroy_Args *args) {
   (void)args;
-  return NULL;
-}
-
-/* ---- The interface: memories ---- */
-
-PJRT_Error *pjrt_Memory_Id(PJRT_Memory_Id_Args *args) {
-  args->id = args->memory->id;
-  return NULL;
-}
-
-PJRT_Error *pjrt_Memory_Kind(PJRT_Memory_Kind_Args *args) {
-  args->kind = pjrt_memory_kind_name(args->memory->kind);
-  args->kind_size = strlen(args->kind);
-  return NULL;
-}
-
-PJRT_Error *pjrt_Memory_Kind_Id(PJRT_Memory_Kind_Id_Args *args) {
-  args->kind_id = (int)args->memory->kind;
-  return NULL;
-}
-
-PJRT_Error *pjrt_Memory_DebugString(PJRT_Memory_DebugString_Args *args) {
-  args->debug_string = args->memory->to_string;
-  args->debug_string_size = strlen(args->debug_string);
-  return NULL;
-}
-
-PJRT_Error *pjrt_Memory_ToString(PJRT_Memory_ToString_Args *args) {
-  args->to_string = args->memory->to_string;
-  args->to_string_size = strlen(args->to_string);
-  return NULL;
-}
-
-PJRT_Error *pjrt_Memory_AddressableByDevices(PJRT_Memory_AddressableByDevices_Args *args) {
-  args->devices = &args->memory->device;
-  args->num_devices = 1;
   return NULL;
 }

@@ -143,39 +143,6 @@ PJRT_Error *pjrt_Executable_Destroy(PJRT_Executable_Destroy_Args *args) {
   return NULL;
 }
 
-PJRT_Error *pjrt_Executable_Name(PJRT_Executable_Name_Args *args) {
-  args->executable_name = args->executable->core->name;
-  args->executable_name_size = strlen(args->executable_name);
-  return NULL;
-}
-
-PJRT_Error *pjrt_Executable_NumReplicas(PJRT_Executable_NumReplicas_Args *args) {
-  args->num_replicas = (size_t)args->executable->core->replicas;
-  return NULL;
-}
-
-PJRT_Error *pjrt_Executable_NumPartitions(PJRT_Executable_NumPartitions_Args *args) {
-  args->num_partitions = (size_t)args->executable->core->partitions;
-  return NULL;
-}
-
-PJRT_Error *pjrt_Executable_NumOutputs(PJRT_Executable_NumOutputs_Args *args) {
-  args->num_outputs = args->executable->core->results.count;
-  return NULL;
-}
-
-PJRT_Error *pjrt_Executable_SizeOfGeneratedCodeInBytes(
-    PJRT_Executable_SizeOfGeneratedCodeInBytes_Args *args) {
-  args->size_in_bytes = args->executable->core->sizes.code;
-  return NULL;
-}
-
-PJRT_Error *pjrt_Executable_GetCostAnalysis(PJRT_Executable_GetCostAnalysis_Args *args) {
-  args->properties = args->executable->core->costs;
-  args->num_properties = args->executable->core->cost_count;
-  return NULL;
-}
-
 /* The caller's structure is not zeroed: each field that it knows is written. */
 PJRT_Error *pjrt_Executable_GetCompiledMemoryStats(
     PJRT_Executable_GetCompiledMemoryStats_Args *args) {
@@ -200,45 +167,6 @@ PJRT_Error *pjrt_Executable_GetCompiledMemoryStats(
   all.total_size_in_bytes = all.peak_memory_in_bytes;
   size_t known = args->struct_size < sizeof all ? args->struct_size : sizeof all;
   if (known > head) memcpy((char *)args + head, (const char *)&all + head, known - head);
-  return NULL;
-}
-
-PJRT_Error *pjrt_Executable_OutputMemoryKinds(PJRT_Executable_OutputMemoryKinds_Args *args) {
-  args->num_outputs = args->executable->core->results.count;
-  args->memory_kinds = args->executable->core->results.kinds;
-  args->memory_kind_sizes = args->executable->core->results.kind_sizes;
-  return NULL;
-}
-
-PJRT_Error *pjrt_Executable_ParameterMemoryKinds(PJRT_Executable_ParameterMemoryKinds_Args *args) {
-  args->num_parameters = args->executable->core->arguments.count;
-  args->memory_kinds = args->executable->core->arguments.kinds;
-  args->memory_kind_sizes = args->executable->core->arguments.kind_sizes;
-  return NULL;
-}
-
-PJRT_Error *pjrt_Executable_OutputElementTypes(PJRT_Executable_OutputElementTypes_Args *args) {
-  args->output_types = args->executable->core->results.types;
-  args->num_output_types = args->executable->core->results.count;
-  return NULL;
-}
-
-PJRT_Error *pjrt_Executable_OutputDimensions(PJRT_Executable_OutputDimensions_Args *args) {
-  args->num_outputs = args->executable->core->results.count;
-  args->dims = args->executable->core->results.dims;
-  args->dim_sizes = args->executable->core->results.ranks;
-  return NULL;
-}
-
-PJRT_Error *pjrt_Executable_Fingerprint(PJRT_Executable_Fingerprint_Args *args) {
-  args->executable_fingerprint = halo_executable_fingerprint(args->executable->core->executable);
-  args->executable_fingerprint_size = strlen(args->executable_fingerprint);
-  return NULL;
-}
-
-PJRT_Error *pjrt_LoadedExecutable_Fingerprint(PJRT_LoadedExecutable_Fingerprint_Args *args) {
-  args->executable_fingerprint = halo_executable_fingerprint(args->executable->core->executable);
-  args->executable_fingerprint_size = strlen(args->executable_fingerprint);
   return NULL;
 }
 
@@ -323,20 +251,6 @@ PJRT_Error *pjrt_LoadedExecutable_GetExecutable(PJRT_LoadedExecutable_GetExecuta
   return NULL;
 }
 
-PJRT_Error *pjrt_LoadedExecutable_AddressableDevices(
-    PJRT_LoadedExecutable_AddressableDevices_Args *args) {
-  args->addressable_devices = args->executable->core->devices;
-  args->num_addressable_devices = args->executable->core->device_count;
-  return NULL;
-}
-
-PJRT_Error *pjrt_LoadedExecutable_AddressableDeviceLogicalIds(
-    PJRT_LoadedExecutable_AddressableDeviceLogicalIds_Args *args) {
-  args->addressable_device_logical_ids = args->executable->core->parts;
-  args->num_addressable_device_logical_ids = args->executable->core->device_count;
-  return NULL;
-}
-
 static void executable_free_assignment(PJRT_DeviceAssignmentSerialized *assignment) {
   free(assignment);
 }
@@ -357,10 +271,5 @@ PJRT_Error *pjrt_LoadedExecutable_GetDeviceAssignment(
 
 PJRT_Error *pjrt_LoadedExecutable_Delete(PJRT_LoadedExecutable_Delete_Args *args) {
   args->executable->deleted = true;
-  return NULL;
-}
-
-PJRT_Error *pjrt_LoadedExecutable_IsDeleted(PJRT_LoadedExecutable_IsDeleted_Args *args) {
-  args->is_deleted = args->executable->deleted;
   return NULL;
 }
