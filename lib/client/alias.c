@@ -22,7 +22,7 @@ halo_status halo_buffer_bitcast(halo_buffer *buffer, const halo_shape *shape, ha
     return halo_fail(HALO_INVALID_ARGUMENT,
                      "halo_buffer_bitcast: %s as %s: they have not as many bytes", from, to);
   }
-  halo_value *value;
+  halo_device_value *value;
   HALO_TRY(halo_buffer_borrow(buffer, &value));
   *out = halo_buffer_wrap(buffer->device, shape, value, NULL, NULL);
   return HALO_OK;
@@ -31,7 +31,7 @@ halo_status halo_buffer_bitcast(halo_buffer *buffer, const halo_shape *shape, ha
 /* ---- Promised, and given later ---- */
 
 typedef struct alias_job {
-  halo_value *to, *from; /* a reference each */
+  halo_device_value *to, *from; /* a reference each */
 } alias_job;
 
 /* The other value is there, or failed. Its memory is that of both. */
@@ -47,8 +47,8 @@ static void alias_give(halo_cl_event *made, void *data) {
     halo_cl_block_retain(job.from->block);
     job.to->block = job.from->block;
   }
-  halo_value_release(job.to);
-  halo_value_release(job.from);
+  halo_device_value_release(job.to);
+  halo_device_value_release(job.from);
   if (status == HALO_OK) {
     halo_cl_event_set_done(ready);
   } else {
@@ -74,20 +74,20 @@ static halo_status alias_check(const halo_buffer *buffer, const halo_buffer *fro
 }
 
 /* Memory that was lent is its own buffer's alone, which others must be able to tell without waiting. */
-static halo_status alias_own(halo_value **from) {
-  halo_value *copy;
+static halo_status alias_own(halo_device_value **from) {
+  halo_device_value *copy;
   if (!halo_cl_event_is_queued((*from)->ready) || !(*from)->block || !(*from)->block->lent) {
     return HALO_OK;
   }
   HALO_TRY(halo_transfer_across(*from, (*from)->block->size, (*from)->device,
                                 "a copy of the host's memory", &copy));
-  halo_value_release(*from);
+  halo_device_value_release(*from);
   *from = copy;
   return HALO_OK;
 }
 
 halo_status halo_buffer_fulfil_with(halo_buffer *buffer, halo_buffer *from) {
-  halo_value *value, *promise;
+  halo_device_value *value, *promise;
   if (!buffer || !from) {
     return halo_fail(HALO_INVALID_ARGUMENT, "halo_buffer_fulfil_with: NULL argument");
   }
@@ -98,7 +98,7 @@ halo_status halo_buffer_fulfil_with(halo_buffer *buffer, halo_buffer *from) {
     status = halo_buffer_keep_promise(buffer, "halo_buffer_fulfil_with", &promise);
   }
   if (status != HALO_OK) {
-    halo_value_release(value);
+    halo_device_value_release(value);
     return status;
   }
   alias_job *job = halo_alloc(sizeof *job);

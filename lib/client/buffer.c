@@ -9,8 +9,9 @@
 
 /* ---- Life ---- */
 
-halo_buffer *halo_buffer_wrap(halo_device *device, const halo_shape *shape, halo_value *value,
-                              halo_value **sizes, const halo_plan *plan) {
+halo_buffer *halo_buffer_wrap(halo_device *device, const halo_shape *shape,
+                              halo_device_value *value, halo_device_value **sizes,
+                              const halo_plan *plan) {
   halo_buffer *buffer = halo_alloc(sizeof *buffer);
   atomic_init(&buffer->references, 1);
   pthread_mutex_init(&buffer->lock, NULL);
@@ -33,9 +34,9 @@ void halo_buffer_release(halo_buffer *buffer) {
   if (buffer->promise) {
     halo_cl_event_set_failed(buffer->promise->ready, HALO_FAILED_PRECONDITION,
                              "a promised buffer was released without a value");
-    halo_value_release(buffer->promise);
+    halo_device_value_release(buffer->promise);
   }
-  halo_value_release(buffer->value);
+  halo_device_value_release(buffer->value);
   halo_sizes_release(buffer->shape, buffer->sizes);
   if (buffer->plan) {
     halo_plan_release(buffer->plan);
@@ -70,15 +71,15 @@ static halo_status buffer_fail_donated(const halo_buffer *buffer) {
                    "the buffer %s was donated to a program and cannot be used any more", text);
 }
 
-halo_status halo_buffer_borrow(halo_buffer *buffer, halo_value **out) {
+halo_status halo_buffer_borrow(halo_buffer *buffer, halo_device_value **out) {
   pthread_mutex_lock(&buffer->lock);
   *out = buffer->value;
-  if (*out) halo_value_retain(*out);
+  if (*out) halo_device_value_retain(*out);
   pthread_mutex_unlock(&buffer->lock);
   return *out ? HALO_OK : buffer_fail_donated(buffer);
 }
 
-halo_status halo_buffer_donate(halo_buffer *buffer, halo_value **out) {
+halo_status halo_buffer_donate(halo_buffer *buffer, halo_device_value **out) {
   pthread_mutex_lock(&buffer->lock);
   *out = buffer->value;
   buffer->value = NULL;
@@ -86,7 +87,7 @@ halo_status halo_buffer_donate(halo_buffer *buffer, halo_value **out) {
   return *out ? HALO_OK : buffer_fail_donated(buffer);
 }
 
-void halo_buffer_undonate(halo_buffer *buffer, halo_value *value) {
+void halo_buffer_undonate(halo_buffer *buffer, halo_device_value *value) {
   pthread_mutex_lock(&buffer->lock);
   buffer->value = value;
   pthread_mutex_unlock(&buffer->lock);
@@ -97,11 +98,11 @@ halo_status halo_buffer_ready_event(halo_buffer *buffer, halo_event **out) {
     return halo_fail(HALO_INVALID_ARGUMENT, "halo_buffer_ready_event: NULL argument");
   }
   *out = NULL;
-  halo_value *value;
+  halo_device_value *value;
   HALO_TRY(halo_buffer_borrow(buffer, &value));
   halo_cl_event_retain(value->ready);
   *out = halo_event_wrap(buffer->device->client, value->ready);
-  halo_value_release(value);
+  halo_device_value_release(value);
   return HALO_OK;
 }
 
@@ -148,15 +149,15 @@ static halo_status buffer_put(halo_device *device, const void *data, const int64
   halo_cl_block *block;
   HALO_TRY(buffer_alloc(device, shape, &block));
   halo_cl_event *done = wait ? NULL : halo_cl_event_create();
-  halo_value *value = halo_value_create(device->cl, block, done);
-  halo_value **sizes = NULL;
+  halo_device_value *value = halo_device_value_create(device->cl, block, done);
+  halo_device_value **sizes = NULL;
   halo_status status = halo_sizes_put(device, shape, extents, &sizes);
   if (status == HALO_OK) {
     status = halo_transfer_in(block, shape, (halo_host_array){(void *)data, strides}, done);
   }
   if (status != HALO_OK) {
     halo_sizes_release(shape, sizes);
-    halo_value_release(value);
+    halo_device_value_release(value);
     return status;
   }
   *out = halo_buffer_wrap(device, shape, value, sizes, NULL);
@@ -193,7 +194,8 @@ halo_status halo_buffer_lend(halo_device *device, const void *data, const halo_s
     halo_cl_event_release(returned);
     return status;
   }
-  *out = halo_buffer_wrap(device, shape, halo_value_create(device->cl, block, NULL), NULL, NULL);
+  *out = halo_buffer_wrap(device, shape, halo_device_value_create(device->cl, block, NULL), NULL,
+                          NULL);
   *done = halo_event_wrap(device->client, returned);
   return HALO_OK;
 }
@@ -267,20 +269,21 @@ halo_status halo_buffer_promise(halo_device *device, const halo_shape *shape, ha
   *out = NULL;
   halo_cl_block *block;
   HALO_TRY(buffer_alloc(device, shape, &block));
-  halo_value **sizes;
+  halo_device_value **sizes;
   halo_status status = halo_sizes_put(device, shape, NULL, &sizes);
   if (status != HALO_OK) {
     halo_cl_free(block);
     return status;
   }
-  halo_value *value = halo_value_create(device->cl, block, halo_cl_event_create());
+  halo_device_value *value = halo_device_value_create(device->cl, block, halo_cl_event_create());
   *out = halo_buffer_wrap(device, shape, value, sizes, NULL);
   (*out)->promise = value;
-  halo_value_retain(value);
+  halo_device_value_retain(value);
   return HALO_OK;
 }
 
-halo_status halo_buffer_keep_promise(halo_buffer *buffer, const char *call, halo_value **out) {
+halo_status halo_buffer_keep_promise(halo_buffer *buffer, const char *call,
+                                     halo_device_value **out) {
   if (!buffer) return halo_fail(HALO_INVALID_ARGUMENT, "%s: buffer is NULL", call);
   pthread_mutex_lock(&buffer->lock);
   *out = buffer->promise;
@@ -291,7 +294,7 @@ halo_status halo_buffer_keep_promise(halo_buffer *buffer, const char *call, halo
 }
 
 halo_status halo_buffer_fulfil(halo_buffer *buffer, const void *data, const int64_t *byte_strides) {
-  halo_value *value;
+  halo_device_value *value;
   if (buffer && halo_shape_byte_size(buffer->shape) && !data) {
     return halo_fail(HALO_INVALID_ARGUMENT, "halo_buffer_fulfil: data is NULL");
   }
@@ -300,7 +303,7 @@ halo_status halo_buffer_fulfil(halo_buffer *buffer, const void *data, const int6
                                         (halo_host_array){(void *)data, byte_strides}, NULL);
   halo_cl_event *ready = value->ready;
   halo_cl_event_retain(ready);
-  halo_value_release(value);
+  halo_device_value_release(value);
   if (status == HALO_OK) {
     halo_cl_event_set_done(ready);
   } else {
@@ -311,13 +314,13 @@ halo_status halo_buffer_fulfil(halo_buffer *buffer, const void *data, const int6
 }
 
 halo_status halo_buffer_fail(halo_buffer *buffer, halo_status status, const char *message) {
-  halo_value *value;
+  halo_device_value *value;
   if (status == HALO_OK) {
     return halo_fail(HALO_INVALID_ARGUMENT, "halo_buffer_fail: HALO_OK is no failure");
   }
   HALO_TRY(halo_buffer_keep_promise(buffer, "halo_buffer_fail", &value));
   halo_cl_event_set_failed(value->ready, status, message ? message : "");
-  halo_value_release(value);
+  halo_device_value_release(value);
   return HALO_OK;
 }
 
@@ -353,7 +356,7 @@ halo_status halo_buffer_get(halo_buffer *buffer, void *data, const int64_t *byte
                             halo_event **done) {
   if (done) *done = NULL;
   HALO_TRY(buffer_check_out(buffer, data));
-  halo_value *value;
+  halo_device_value *value;
   HALO_TRY(halo_buffer_borrow(buffer, &value));
   halo_cl_event *event = done ? halo_cl_event_create() : NULL;
   halo_status status = halo_transfer_out(value, buffer->shape, buffer->sizes,
@@ -363,7 +366,7 @@ halo_status halo_buffer_get(halo_buffer *buffer, void *data, const int64_t *byte
   } else {
     halo_cl_event_release(event);
   }
-  halo_value_release(value);
+  halo_device_value_release(value);
   return status;
 }
 
@@ -421,21 +424,21 @@ halo_status halo_buffer_copy_to_device(halo_buffer *buffer, halo_device *device,
     return halo_fail(HALO_INVALID_ARGUMENT,
                      "halo_buffer_copy_to_device: the device belongs to another client");
   }
-  halo_value *from, *to;
+  halo_device_value *from, *to;
   char what[64];
   HALO_TRY(halo_cl_device_check_runs(device->cl, "a buffer"));
   HALO_TRY(halo_buffer_borrow(buffer, &from));
   buffer_name(buffer->shape, what);
   halo_status status = halo_transfer_across(from, (size_t)halo_shape_byte_size(buffer->shape),
                                             device->cl, what, &to);
-  halo_value_release(from);
+  halo_device_value_release(from);
   HALO_TRY(status);
-  halo_value **sizes;
+  halo_device_value **sizes;
   status = halo_sizes_across(buffer->shape, buffer->sizes, device->cl, &sizes);
   if (status == HALO_OK) {
     *out = halo_buffer_wrap(device, buffer->shape, to, sizes, NULL);
   } else {
-    halo_value_release(to);
+    halo_device_value_release(to);
   }
   return status;
 }

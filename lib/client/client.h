@@ -53,43 +53,47 @@ struct halo_buffer {
   atomic_int references;
   halo_device *device; /* with a reference to its client */
   const halo_shape *shape;
-  halo_plan *plan;    /* whose shape it is, with a reference; NULL: the buffer's own */
-  halo_value **sizes; /* of the dynamic dimensions, in order (sizes.c); NULL when there are none */
-  pthread_mutex_t lock; /* of what follows */
-  halo_value *value;    /* NULL once donated */
-  halo_value
+  halo_plan *plan; /* whose shape it is, with a reference; NULL: the buffer's own */
+  halo_device_value *
+      *sizes; /* of the dynamic dimensions, in order (sizes.c); NULL when there are none */
+  pthread_mutex_t lock;     /* of what follows */
+  halo_device_value *value; /* NULL once donated */
+  halo_device_value
       *promise; /* a reference to a value that the host is to give; NULL: it was, or is not */
 };
 
 /* A buffer over a value, of which one reference is taken over, as of the list of sizes. The shape is copied,
  * unless it belongs to `plan`, which the buffer then keeps. Cannot fail. */
-halo_buffer *halo_buffer_wrap(halo_device *device, const halo_shape *shape, halo_value *value,
-                              halo_value **sizes, const halo_plan *plan);
+halo_buffer *halo_buffer_wrap(halo_device *device, const halo_shape *shape,
+                              halo_device_value *value, halo_device_value **sizes,
+                              const halo_plan *plan);
 /* The buffer's value with a new reference. HALO_FAILED_PRECONDITION for a donated buffer. */
-halo_status halo_buffer_borrow(halo_buffer *buffer, halo_value **out);
+halo_status halo_buffer_borrow(halo_buffer *buffer, halo_device_value **out);
 /* Takes the value out: the buffer is donated from now on, and the caller has its reference. Others may
  * hold references for what was queued before. HALO_FAILED_PRECONDITION for a buffer donated before. */
-halo_status halo_buffer_donate(halo_buffer *buffer, halo_value **out);
+halo_status halo_buffer_donate(halo_buffer *buffer, halo_device_value **out);
 /* Undoes halo_buffer_donate, with its value, when the run could not be queued after all. */
-void halo_buffer_undonate(halo_buffer *buffer, halo_value *value);
+void halo_buffer_undonate(halo_buffer *buffer, halo_device_value *value);
 
 /* Takes out the value that was promised, which a program may have taken as donated. `call` names the caller in
  * messages. HALO_FAILED_PRECONDITION for a buffer whose value was not promised, or was given. */
-halo_status halo_buffer_keep_promise(halo_buffer *buffer, const char *call, halo_value **out);
+halo_status halo_buffer_keep_promise(halo_buffer *buffer, const char *call,
+                                     halo_device_value **out);
 
 /* ---- Sizes (sizes.c, transfer.c): lists with an s32 scalar for each dynamic dimension of an array ---- */
 
 /* A list of the given extents [rank], or of the bounds; NULL when no dimension is dynamic. */
 halo_status halo_sizes_put(halo_device *device, const halo_shape *shape, const int64_t *extents,
-                           halo_value ***out);
+                           halo_device_value ***out);
 /* A new list of the same values. */
-halo_value **halo_sizes_retain(const halo_shape *shape, halo_value *const *sizes);
-void halo_sizes_release(const halo_shape *shape, halo_value **sizes);
+halo_device_value **halo_sizes_retain(const halo_shape *shape, halo_device_value *const *sizes);
+void halo_sizes_release(const halo_shape *shape, halo_device_value **sizes);
 /* Waits for them and gives all extents, [rank]. */
-halo_status halo_sizes_get(const halo_shape *shape, halo_value *const *sizes, int64_t *extents);
+halo_status halo_sizes_get(const halo_shape *shape, halo_device_value *const *sizes,
+                           int64_t *extents);
 /* A list of copies on another device, or the same. */
-halo_status halo_sizes_across(const halo_shape *shape, halo_value *const *sizes,
-                              halo_cl_device *device, halo_value ***out);
+halo_status halo_sizes_across(const halo_shape *shape, halo_device_value *const *sizes,
+                              halo_cl_device *device, halo_device_value ***out);
 
 /* ---- Events (event.c) ---- */
 
@@ -113,11 +117,12 @@ halo_status halo_transfer_in(halo_cl_block *block, const halo_shape *shape, halo
 /* Copies a value out; waits for it if `done` is NULL, else as above. The failure of a value that is not
  * there is that of the copy. With `sizes` (NULL: static) as many elements as there are, dense in the array
  * where it has no strides. */
-halo_status halo_transfer_out(halo_value *value, const halo_shape *shape, halo_value *const *sizes,
-                              halo_host_array to, halo_cl_event *done);
+halo_status halo_transfer_out(halo_device_value *value, const halo_shape *shape,
+                              halo_device_value *const *sizes, halo_host_array to,
+                              halo_cl_event *done);
 /* Copies a value of `size` bytes to a new one on another device, or the same. */
-halo_status halo_transfer_across(halo_value *from, size_t size, halo_cl_device *device,
-                                 const char *what, halo_value **out);
+halo_status halo_transfer_across(halo_device_value *from, size_t size, halo_cl_device *device,
+                                 const char *what, halo_device_value **out);
 
 /* ---- Layouts (layout.c) ---- */
 

@@ -53,8 +53,8 @@ static halo_status execute_check(const halo_executable *e, const halo_placement 
 
 /* What an execution needs of its options, checked. */
 typedef struct execute_plan {
-  halo_value **values;  /* room for one device's arguments, sizes of dynamic ones included, */
-  halo_value **outputs; /* and its results; in one piece of memory with the rest */
+  halo_device_value **values; /* room for one device's arguments, sizes of dynamic ones included, */
+  halo_device_value **outputs; /* and its results; in one piece of memory with the rest */
   halo_cl_event **after;
   int after_count;
   halo_run **held; /* by device: runs that wait for others; NULL where there is one device */
@@ -114,13 +114,13 @@ static halo_status execute_prepare(const halo_plan *plan, const halo_execute_opt
 
 /* Gives back what execute_take took; NULL for `donated`: what was given away stays away. */
 static void execute_untake(halo_buffer *const *arguments, int count, const bool *donated,
-                           halo_value **values) {
+                           halo_device_value **values) {
   for (int i = 0; i < count; i++) {
     if (!values[i]) continue;
     if (donated[i]) {
       halo_buffer_undonate(arguments[i], values[i]);
     } else {
-      halo_value_release(values[i]);
+      halo_device_value_release(values[i]);
     }
   }
 }
@@ -128,7 +128,7 @@ static void execute_untake(halo_buffer *const *arguments, int count, const bool 
 /* Borrows or donates each argument's value; on failure everything is as before. Donations go first, so
  * that a buffer which is given twice cannot be given away. */
 static halo_status execute_take(halo_buffer *const *arguments, int count, const bool *donated,
-                                halo_value **values) {
+                                halo_device_value **values) {
   for (int pass = 0; pass < 2; pass++) {
     for (int i = 0; i < count; i++) {
       if (donated[i] != (pass == 0)) continue;
@@ -152,39 +152,40 @@ static bool execute_returns(const halo_plan *plan, int argument) {
 
 /* A result that is an argument shares its memory; but not the host's, which was lent for that argument alone: front ends
  * make copies by programs that return what they are given. */
-static halo_status execute_own(const halo_plan *plan, halo_value **values, int count) {
+static halo_status execute_own(const halo_plan *plan, halo_device_value **values, int count) {
   for (int i = 0; i < count; i++) {
     /* While a value is pending its block is its maker's to set; memory that was lent is there at once. */
     if (!halo_cl_event_is_queued(values[i]->ready)) continue;
     if (!values[i]->block || !values[i]->block->lent || !execute_returns(plan, i)) continue;
-    halo_value *copy;
+    halo_device_value *copy;
     HALO_TRY(halo_transfer_across(values[i], values[i]->block->size, values[i]->device,
                                   "a copy of the host's memory", &copy));
-    halo_value_release(values[i]);
+    halo_device_value_release(values[i]);
     values[i] = copy;
   }
   return HALO_OK;
 }
 
 /* The sizes of dynamic arguments, behind the arguments. */
-static void execute_take_sizes(halo_buffer *const *arguments, int count, halo_value **values) {
+static void execute_take_sizes(halo_buffer *const *arguments, int count,
+                               halo_device_value **values) {
   int next = count;
   for (int i = 0; i < count; i++) {
     int32_t sizes = halo_shape_dynamic_count(arguments[i]->shape);
     for (int32_t s = 0; s < sizes; s++) {
       values[next] = arguments[i]->sizes[s];
-      halo_value_retain(values[next++]);
+      halo_device_value_retain(values[next++]);
     }
   }
 }
 
 /* The results as buffers, which take the sizes of dynamic ones from behind the results. */
-static void execute_wrap(const halo_plan *plan, halo_device *device, halo_value **outputs,
+static void execute_wrap(const halo_plan *plan, halo_device *device, halo_device_value **outputs,
                          halo_buffer **results) {
   int count = halo_plan_visible_results(plan), next = count;
   for (int r = 0; r < count; r++) {
     int32_t dynamic = halo_shape_dynamic_count(plan->results[r]);
-    halo_value **sizes = dynamic ? halo_alloc(sizeof *sizes * (size_t)dynamic) : NULL;
+    halo_device_value **sizes = dynamic ? halo_alloc(sizeof *sizes * (size_t)dynamic) : NULL;
     for (int32_t s = 0; s < dynamic; s++) sizes[s] = outputs[next++];
     results[r] = halo_buffer_wrap(device, plan->results[r], outputs[r], sizes, plan);
   }
@@ -198,7 +199,7 @@ static halo_status execute_at(const halo_executable *e, int device, halo_buffer 
   const halo_execute_options *options = x->options;
   halo_cl_event *done = NULL;
   int count = halo_plan_visible_arguments(plan);
-  halo_value **values = x->values, **outputs = x->outputs;
+  halo_device_value **values = x->values, **outputs = x->outputs;
   for (int i = 0; i < plan->argument_count; i++) values[i] = NULL;
   halo_status status = execute_take(arguments, count, x->donated, values);
   if (status == HALO_OK) {

@@ -70,7 +70,7 @@ static halo_status transfer_out_permuted(halo_cl_block *block, const halo_shape 
   return status;
 }
 
-static halo_status transfer_out_now(halo_value *value, const halo_shape *shape,
+static halo_status transfer_out_now(halo_device_value *value, const halo_shape *shape,
                                     halo_host_array to) {
   size_t size = (size_t)halo_shape_byte_size(shape);
   HALO_TRY(halo_cl_event_wait_queued(value->ready));
@@ -87,25 +87,26 @@ static halo_status transfer_out_now(halo_value *value, const halo_shape *shape,
 
 /* ---- Sizes of dynamic dimensions ---- */
 
-halo_value **halo_sizes_retain(const halo_shape *shape, halo_value *const *sizes) {
+halo_device_value **halo_sizes_retain(const halo_shape *shape, halo_device_value *const *sizes) {
   int32_t count = halo_shape_dynamic_count(shape);
   if (count == 0) return NULL;
-  halo_value **copy = halo_alloc(sizeof *copy * (size_t)count);
+  halo_device_value **copy = halo_alloc(sizeof *copy * (size_t)count);
   for (int32_t i = 0; i < count; i++) {
     copy[i] = sizes[i];
-    halo_value_retain(copy[i]);
+    halo_device_value_retain(copy[i]);
   }
   return copy;
 }
 
-void halo_sizes_release(const halo_shape *shape, halo_value **sizes) {
+void halo_sizes_release(const halo_shape *shape, halo_device_value **sizes) {
   if (!sizes) return;
   int32_t count = halo_shape_dynamic_count(shape);
-  for (int32_t i = 0; i < count; i++) halo_value_release(sizes[i]);
+  for (int32_t i = 0; i < count; i++) halo_device_value_release(sizes[i]);
   halo_free(sizes);
 }
 
-halo_status halo_sizes_get(const halo_shape *shape, halo_value *const *sizes, int64_t *extents) {
+halo_status halo_sizes_get(const halo_shape *shape, halo_device_value *const *sizes,
+                           int64_t *extents) {
   static const halo_shape scalar = {.type = HALO_S32};
   int32_t next = 0;
   for (int d = 0; d < shape->rank; d++) {
@@ -120,8 +121,8 @@ halo_status halo_sizes_get(const halo_shape *shape, halo_value *const *sizes, in
 }
 
 /* The valid part of an array with dynamic dimensions, by way of all of it. */
-static halo_status transfer_out_valid(halo_value *value, const halo_shape *shape,
-                                      halo_value *const *sizes, halo_host_array to) {
+static halo_status transfer_out_valid(halo_device_value *value, const halo_shape *shape,
+                                      halo_device_value *const *sizes, halo_host_array to) {
   int64_t extents[HALO_MAX_RANK];
   void *dense;
   if (!sizes) return transfer_out_now(value, shape, to);
@@ -137,9 +138,9 @@ static halo_status transfer_out_valid(halo_value *value, const halo_shape *shape
 
 typedef struct transfer_job {
   halo_cl_device *device;
-  halo_cl_block *block; /* copying in; a reference */
-  halo_value *value;    /* copying out; a reference */
-  halo_value **sizes;   /* of it, or NULL; a list of the job's own */
+  halo_cl_block *block;      /* copying in; a reference */
+  halo_device_value *value;  /* copying out; a reference */
+  halo_device_value **sizes; /* of it, or NULL; a list of the job's own */
   halo_shape *shape;
   halo_host_array host;
   int64_t strides[HALO_MAX_RANK];
@@ -156,7 +157,7 @@ static void transfer_run(void *data) {
                            : transfer_out_valid(job->value, job->shape, job->sizes, job->host);
   halo_cl_free(job->block);
   halo_sizes_release(job->shape, job->sizes);
-  halo_value_release(job->value);
+  halo_device_value_release(job->value);
   halo_shape_release(job->shape);
   halo_free(job);
   if (status == HALO_OK) {
@@ -230,8 +231,9 @@ halo_status halo_transfer_in(halo_cl_block *block, const halo_shape *shape, halo
   return HALO_OK;
 }
 
-halo_status halo_transfer_out(halo_value *value, const halo_shape *shape, halo_value *const *sizes,
-                              halo_host_array to, halo_cl_event *done) {
+halo_status halo_transfer_out(halo_device_value *value, const halo_shape *shape,
+                              halo_device_value *const *sizes, halo_host_array to,
+                              halo_cl_event *done) {
   halo_cl_device *device = value->device;
   size_t size = (size_t)halo_shape_byte_size(shape);
   if (!done) return transfer_out_valid(value, shape, sizes, to);
@@ -241,7 +243,7 @@ halo_status halo_transfer_out(halo_value *value, const halo_shape *shape, halo_v
     transfer_job *job = transfer_create(device, shape, to, done);
     if (sizes) job->sizes = halo_sizes_retain(shape, sizes);
     job->value = value;
-    halo_value_retain(value);
+    halo_device_value_retain(value);
     halo_cl_event_when_queued(value->ready, transfer_submit, job);
     return HALO_OK;
   }
@@ -266,8 +268,8 @@ halo_status halo_transfer_out(halo_value *value, const halo_shape *shape, halo_v
 /* ---- From device to device ---- */
 
 typedef struct transfer_crossing {
-  halo_value *from, *to; /* a reference each */
-  halo_cl_block *block;  /* of `to`, which receives it when it is filled */
+  halo_device_value *from, *to; /* a reference each */
+  halo_cl_block *block;         /* of `to`, which receives it when it is filled */
   size_t size;
 } transfer_crossing;
 
@@ -307,12 +309,12 @@ static void transfer_cross_run(void *data) {
   halo_free(data);
   halo_status status = c.size ? transfer_cross_now(&c) : halo_cl_event_wait(c.from->ready);
   char *message = status == HALO_OK ? NULL : halo_error_save();
-  halo_value_release(c.from);
+  halo_device_value_release(c.from);
   halo_cl_event *done = c.to->ready;
   halo_cl_event_retain(done);
   if (status == HALO_OK) c.to->block = c.block;
   if (status != HALO_OK) halo_cl_free(c.block);
-  halo_value_release(c.to);
+  halo_device_value_release(c.to);
   if (status == HALO_OK) {
     halo_cl_event_set_done(done);
   } else {
@@ -330,16 +332,16 @@ static void transfer_cross_submit(halo_cl_event *ready, void *data) {
   halo_worker_run(transfer_cross_run, c);
 }
 
-halo_status halo_transfer_across(halo_value *from, size_t size, halo_cl_device *device,
-                                 const char *what, halo_value **out) {
+halo_status halo_transfer_across(halo_device_value *from, size_t size, halo_cl_device *device,
+                                 const char *what, halo_device_value **out) {
   halo_cl_block *block;
   *out = NULL;
   HALO_TRY(halo_cl_alloc(device, size, what, &block));
   transfer_crossing *c = halo_alloc(sizeof *c);
   *c = (transfer_crossing){.from = from, .block = block, .size = size};
-  halo_value_retain(from);
-  *out = halo_value_create(device, NULL, halo_cl_event_create());
-  halo_value_retain(*out);
+  halo_device_value_retain(from);
+  *out = halo_device_value_create(device, NULL, halo_cl_event_create());
+  halo_device_value_retain(*out);
   c->to = *out;
   halo_cl_event_when_queued(from->ready, transfer_cross_submit, c);
   return HALO_OK;

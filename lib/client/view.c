@@ -5,7 +5,7 @@
 
 struct halo_view {
   halo_client *client; /* a reference, as to the value */
-  halo_value *value;
+  halo_device_value *value;
   void *mapped; /* NULL: no bytes */
 };
 
@@ -77,7 +77,7 @@ void halo_view_release(halo_view *view) {
       halo_cl.clFlush(queue);
     }
   }
-  halo_value_release(view->value);
+  halo_device_value_release(view->value);
   halo_client_release(view->client);
   halo_free(view);
 }

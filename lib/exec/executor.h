@@ -74,9 +74,9 @@ void halo_run_let_go(halo_run *run);
  * returns; later ones, and failures of what the run depends on, are those of the results. Donated
  * arguments are the caller's again only when a failure is returned before anything was queued:
  * `*began` tells. */
-halo_status halo_program_run(halo_program *program, halo_value *const *arguments,
+halo_status halo_program_run(halo_program *program, halo_device_value *const *arguments,
                              const bool *donated, const halo_run_options *options,
-                             halo_value **results, bool *began);
+                             halo_device_value **results, bool *began);
 
 /* Random numbers of runs that are started from now on begin anew, as `seed` says; 0 at first. */
 void halo_program_seed(halo_program *program, uint64_t seed);

@@ -39,7 +39,7 @@ static halo_status run_take_results(halo_run *run) {
   for (int32_t r = 0; r < plan->result_count; r++) {
     const halo_plan_buffer *b = &plan->buffers.data[plan->result_buffers[r]];
     int32_t alias = b->place == HALO_PLACE_ARGUMENT ? b->index : plan->result_alias[r];
-    halo_value *from = alias >= 0 ? run->arguments[alias] : NULL;
+    halo_device_value *from = alias >= 0 ? run->arguments[alias] : NULL;
     bool share = b->place == HALO_PLACE_ARGUMENT ||
                  (from && run->donated[alias] && atomic_load(&from->references) == 1 &&
                   !from->block->lent && atomic_load(&from->block->references) == 1);
@@ -118,8 +118,8 @@ static void run_choose_queue(halo_run *run, const run_events *waits) {
 
 static void run_give_up(halo_run *run) {
   const halo_plan *plan = run->program->plan;
-  for (int32_t i = 0; i < plan->argument_count; i++) halo_value_release(run->arguments[i]);
-  for (int32_t r = 0; r < plan->result_count; r++) halo_value_release(run->results[r]);
+  for (int32_t i = 0; i < plan->argument_count; i++) halo_device_value_release(run->arguments[i]);
+  for (int32_t r = 0; r < plan->result_count; r++) halo_device_value_release(run->results[r]);
   for (int32_t i = 0; i < run->after.count; i++) halo_cl_event_release(run->after.data[i]);
   halo_vec_deinit(&run->after);
   halo_vec_deinit(&run->channels);
@@ -317,8 +317,8 @@ static void run_is_met(halo_cl_event *event, void *data) {
 
 /* ---- From the caller's thread ---- */
 
-static halo_run *run_create(halo_program *p, halo_value *const *arguments, const bool *donated,
-                            const halo_run_options *options) {
+static halo_run *run_create(halo_program *p, halo_device_value *const *arguments,
+                            const bool *donated, const halo_run_options *options) {
   const halo_plan *plan = p->plan;
   size_t arguments_size = (size_t)plan->argument_count, results_size = (size_t)plan->result_count;
   /* Its lists lie behind it: runs are started often. */
@@ -330,19 +330,19 @@ static halo_run *run_create(halo_program *p, halo_value *const *arguments, const
   run->done = halo_cl_event_create();
   halo_cl_event_set_work(run->done, plan->name);
   run->created = halo_run_clock(run);
-  run->arguments = (halo_value **)(run + 1);
+  run->arguments = (halo_device_value **)(run + 1);
   run->results = run->arguments + arguments_size;
   run->arenas = (halo_cl_block **)(run->results + results_size);
   run->donated = (bool *)(run->arenas + plan->arenas.count);
   for (int32_t i = 0; i < plan->argument_count; i++) {
     run->arguments[i] = arguments[i];
     run->donated[i] = donated && donated[i];
-    if (!run->donated[i]) halo_value_retain(arguments[i]);
+    if (!run->donated[i]) halo_device_value_retain(arguments[i]);
     halo_cl_event_add_cause(run->done, arguments[i]->ready);
   }
   for (int32_t r = 0; r < plan->result_count; r++) {
     halo_cl_event_retain(run->done);
-    run->results[r] = halo_value_create(p->device, NULL, run->done);
+    run->results[r] = halo_device_value_create(p->device, NULL, run->done);
   }
   for (int i = 0; i < options->after_count; i++) {
     if (!options->after[i]) continue;
@@ -400,8 +400,9 @@ bool halo_run_go_on(halo_run *run, bool *moved) {
   return true;
 }
 
-halo_status halo_program_run(halo_program *p, halo_value *const *arguments, const bool *donated,
-                             const halo_run_options *options, halo_value **results, bool *began) {
+halo_status halo_program_run(halo_program *p, halo_device_value *const *arguments,
+                             const bool *donated, const halo_run_options *options,
+                             halo_device_value **results, bool *began) {
   const halo_plan *plan = p->plan;
   *began = false;
   if (options->held) *options->held = NULL;
@@ -414,7 +415,7 @@ halo_status halo_program_run(halo_program *p, halo_value *const *arguments, cons
   }
   for (int32_t r = 0; r < plan->result_count; r++) {
     results[r] = run->results[r];
-    halo_value_retain(results[r]);
+    halo_device_value_retain(results[r]);
   }
   if (run_defer(run)) return HALO_OK;
   halo_status status = run_check_causes(run);
@@ -434,14 +435,14 @@ halo_status halo_program_run(halo_program *p, halo_value *const *arguments, cons
   /* If nothing was queued, what was given away is the caller's again after a failure. */
   *began = run->began;
   for (int32_t i = 0; i < plan->argument_count && !*began; i++) {
-    if (donated && donated[i]) halo_value_retain(arguments[i]);
+    if (donated && donated[i]) halo_device_value_retain(arguments[i]);
   }
   halo_status outcome = run_end(run, status);
   for (int32_t i = 0; i < plan->argument_count && !*began && outcome == HALO_OK; i++) {
-    if (donated && donated[i]) halo_value_release(arguments[i]);
+    if (donated && donated[i]) halo_device_value_release(arguments[i]);
   }
   for (int32_t r = 0; r < plan->result_count && outcome != HALO_OK; r++) {
-    halo_value_release(results[r]);
+    halo_device_value_release(results[r]);
     results[r] = NULL;
   }
   if (options->done && outcome != HALO_OK) {

@@ -76,9 +76,9 @@ static inline const halo_built_unit *halo_program_units(halo_program *p) {
 /* One run: it lives until all its work is queued. */
 struct halo_run {
   halo_program *program;
-  halo_value **arguments; /* a reference each; NULL once given up */
+  halo_device_value **arguments; /* a reference each; NULL once given up */
   bool *donated;
-  halo_value **results; /* a reference each */
+  halo_device_value **results; /* a reference each */
   halo_cl_block **arenas;
   halo_run_set *set;
   int32_t *moved;         /* by buffer: whose place it has; NULL while each has its own */

@@ -4,8 +4,9 @@
 
 #include "base/memory.h"
 
-halo_value *halo_value_create(halo_cl_device *device, halo_cl_block *block, halo_cl_event *ready) {
-  halo_value *value = halo_alloc(sizeof *value);
+halo_device_value *halo_device_value_create(halo_cl_device *device, halo_cl_block *block,
+                                            halo_cl_event *ready) {
+  halo_device_value *value = halo_alloc(sizeof *value);
   atomic_init(&value->references, 1);
   value->device = device;
   halo_cl_device_retain(device);
@@ -14,9 +15,9 @@ halo_value *halo_value_create(halo_cl_device *device, halo_cl_block *block, halo
   return value;
 }
 
-void halo_value_retain(halo_value *value) { atomic_fetch_add(&value->references, 1); }
+void halo_device_value_retain(halo_device_value *value) { atomic_fetch_add(&value->references, 1); }
 
-void halo_value_release(halo_value *value) {
+void halo_device_value_release(halo_device_value *value) {
   if (!value || atomic_fetch_sub(&value->references, 1) != 1) return;
   halo_cl_free(value->block);
   halo_cl_event_release(value->ready);

@@ -7,16 +7,17 @@
 #include "opencl/opencl.h"
 
 /* Reference-counted. The block has the value's memory when `ready` is no longer pending. */
-typedef struct halo_value {
+typedef struct halo_device_value {
   atomic_int references;
   halo_cl_device *device; /* a reference */
   halo_cl_event *ready;   /* a reference; NULL: the value is there */
   halo_cl_block *block; /* a reference; may be NULL while `ready` is pending, and when it failed */
-} halo_value;
+} halo_device_value;
 
 /* Takes over one reference each to `block` and `ready` (both may be NULL). Cannot fail. */
-halo_value *halo_value_create(halo_cl_device *device, halo_cl_block *block, halo_cl_event *ready);
-void halo_value_retain(halo_value *value);
-void halo_value_release(halo_value *value);
+halo_device_value *halo_device_value_create(halo_cl_device *device, halo_cl_block *block,
+                                            halo_cl_event *ready);
+void halo_device_value_retain(halo_device_value *value);
+void halo_device_value_release(halo_device_value *value);
 
 #endif

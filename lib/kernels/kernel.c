@@ -89,7 +89,7 @@ const halo_kernel *halo_kernel_finish(halo_lowering *l, const halo_emitter *e, c
                                                 .param_count = e->args.count,
                                                 .text = halo_strbuf_text(l->source),
                                                 .facts = l->facts});
-  halo_vec_push(&l->parts, made);
+  halo_vec_push(&l->made, made);
   halo_strbuf_deinit(l->source);
   l->facts = (halo_kernel_facts){0};
   return made;

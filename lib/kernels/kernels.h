@@ -77,7 +77,7 @@ typedef struct halo_lowering {
   double seconds; /* that all launches, or the host's call, are expected to take */
   const halo_instr
       *host_call; /* instead of launches: a custom call in the body, which the host is to do */
-  HALO_VEC(const halo_kernel *) parts; /* the kernels, in order */
+  HALO_VEC(const halo_kernel *) made; /* the kernels, in order */
   HALO_VEC(halo_launch) launches;
   HALO_VEC(halo_scratch) scratch;
   HALO_VEC(halo_literal *) tables; /* that launches have as constants: a reference each */

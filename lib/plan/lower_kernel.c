@@ -153,7 +153,7 @@ static double lower_operations(const halo_computation *body) {
 /* ---- Kernels ---- */
 
 static void lower_release(halo_lowering *l) {
-  halo_vec_deinit(&l->parts);
+  halo_vec_deinit(&l->made);
   halo_vec_deinit(&l->launches);
   halo_vec_deinit(&l->scratch);
   for (int32_t i = 0; i < l->tables.count; i++) halo_literal_release(l->tables.data[i]);
@@ -170,7 +170,7 @@ static halo_status lower_choose(lower_state *s, halo_lowering *l) {
   halo_caps small = *s->caps;
   while (status == HALO_OK) {
     uint64_t key[2] = {0};
-    lower_unit_key(key, l->parts.data, l->parts.count, l->sections);
+    lower_unit_key(key, l->made.data, l->made.count, l->sections);
     size_t most = halo_plan_limits_find(s->limits, key);
     if (!most || most >= small.max_work_group) break;
     small.max_work_group = most;
@@ -230,8 +230,8 @@ halo_status lower_compute(lower_state *s, halo_instr *instr, halo_steps *steps) 
                            .name = instr->name,
                            .unit = -1};
   bool own_units = l.launches.count > 0 && l.launches.data[0].own_unit;
-  if (status == HALO_OK && l.parts.count && !own_units) {
-    binding.unit = lower_unit(s, l.parts.data, l.parts.count, sections);
+  if (status == HALO_OK && l.made.count && !own_units) {
+    binding.unit = lower_unit(s, l.made.data, l.made.count, sections);
   }
   int64_t flops = lower_flops(l.hero);
   double start = halo_lowering_prices(&l)->launch;

@@ -43,7 +43,7 @@ static halo_shape *make_shape(halo_type type, int rank, const int64_t *dims,
 
 /* What lies in device memory, byte for byte. */
 static unsigned char *raw_bytes(halo_client *client, halo_buffer *buffer, size_t size) {
-  halo_value *value;
+  halo_device_value *value;
   unsigned char *bytes = malloc(size ? size : 1);
   ck_ok(halo_buffer_borrow(buffer, &value));
   if (size) {
@@ -52,7 +52,7 @@ static unsigned char *raw_bytes(halo_client *client, halo_buffer *buffer, size_t
                                          0, size, bytes, 0, NULL, NULL),
                      CL_SUCCESS);
   }
-  halo_value_release(value);
+  halo_device_value_release(value);
   return bytes;
 }
 
@@ -249,7 +249,7 @@ START_TEST(donation) {
   halo_shape *shape = make_shape(HALO_F32, 1, (const int64_t[]){3}, NULL);
   float data[3] = {1, 2, 3}, back[3];
   halo_buffer *buffer, *other;
-  halo_value *value, *again;
+  halo_device_value *value, *again;
   halo_event *event;
   halo_literal *literal;
   ck_ok(halo_buffer_from_host(client, data, shape, &buffer));
@@ -369,8 +369,9 @@ START_TEST(failed_computation) {
   ck_assert_int_eq(code, CL_SUCCESS);
   halo_cl_event *ready = halo_cl_event_create();
   halo_cl_event_set_queued(ready, failed);
-  halo_buffer *buffer = halo_buffer_wrap(
-      client->devices, shape, halo_value_create(client->devices[0].cl, block, ready), NULL, NULL);
+  halo_buffer *buffer =
+      halo_buffer_wrap(client->devices, shape,
+                       halo_device_value_create(client->devices[0].cl, block, ready), NULL, NULL);
   ck_ok(halo_buffer_ready_event(buffer, &event));
   ck_assert(!halo_event_is_ready(event));
   ck_assert_int_eq(clSetUserEventStatus(failed, CL_OUT_OF_RESOURCES), CL_SUCCESS);

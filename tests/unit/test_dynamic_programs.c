@@ -58,7 +58,7 @@ static halo_buffer *program_buffer(halo_client *client, const halo_shape *shape,
   halo_buffer *full, *part;
   ck_ok(halo_buffer_put(device, all->data, NULL, shape, &full, NULL));
   ck_ok(halo_buffer_put_sized(device, valid->data, NULL, shape, sizes, &part));
-  halo_value **swapped = full->sizes;
+  halo_device_value **swapped = full->sizes;
   full->sizes = part->sizes;
   part->sizes = swapped;
   halo_buffer_release(part);
