@@ -12,16 +12,22 @@ bool halo_kernels_is_entry(const char *entry, size_t length, const char *family,
          strncmp(entry + front + 1, name, back) == 0;
 }
 
+bool halo_kernels_next(const char **list, halo_kernels_entry *out) {
+  while (*list && **list) {
+    size_t item = strcspn(*list, ",");
+    bool skip = **list == '-';
+    *out = (halo_kernels_entry){*list + skip, item - skip, skip};
+    *list += item;
+    if (**list == ',') ++*list;
+    if (out->length > 0) return true;
+  }
+  return false;
+}
+
 int halo_kernels_listed(const char *list, const char *family, const char *name) {
   int verdict = 0;
-  while (list && *list) {
-    size_t item = strcspn(list, ",");
-    bool skip = *list == '-';
-    if (item > (size_t)skip && halo_kernels_is_entry(list + skip, item - skip, family, name)) {
-      verdict = skip ? -1 : 1;
-    }
-    list += item;
-    if (*list == ',') list++;
+  for (halo_kernels_entry e; halo_kernels_next(&list, &e);) {
+    if (halo_kernels_is_entry(e.name, e.length, family, name)) verdict = e.skip ? -1 : 1;
   }
   return verdict;
 }

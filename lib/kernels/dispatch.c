@@ -104,25 +104,20 @@ static halo_status dispatch_unknown(const halo_family *const *more, const char *
 }
 
 static halo_status dispatch_check_entry(const halo_caps *caps, const halo_family *const *more,
-                                        const char *entry, size_t length) {
-  bool skip = *entry == '-';
-  const char *name = entry + skip, *why;
-  if (length == (size_t)skip) return HALO_OK;
-  const halo_implementation *found = dispatch_find(more, name, length - skip);
-  if (!found) return dispatch_unknown(more, name, length - skip);
-  if (skip || !found->works_on || found->works_on(caps, &why)) return HALO_OK;
+                                        const halo_kernels_entry *entry) {
+  const char *why;
+  const halo_implementation *found = dispatch_find(more, entry->name, entry->length);
+  if (!found) return dispatch_unknown(more, entry->name, entry->length);
+  if (entry->skip || !found->works_on || found->works_on(caps, &why)) return HALO_OK;
   return halo_fail(HALO_INVALID_ARGUMENT,
-                   HALO_KERNELS_LIST ": \"%.*s\" cannot be used on the device %s: %s", (int)length,
-                   name, caps->name, why);
+                   HALO_KERNELS_LIST ": \"%.*s\" cannot be used on the device %s: %s",
+                   (int)entry->length, entry->name, caps->name, why);
 }
 
 halo_status halo_kernels_check_list(const halo_caps *caps, const char *list,
                                     const halo_family *const *more) {
-  for (const char *p = list; p && *p;) {
-    size_t item = strcspn(p, ",");
-    HALO_TRY(dispatch_check_entry(caps, more, p, item));
-    p += item;
-    if (*p == ',') p++;
+  for (halo_kernels_entry e; halo_kernels_next(&list, &e);) {
+    HALO_TRY(dispatch_check_entry(caps, more, &e));
   }
   return HALO_OK;
 }

@@ -139,7 +139,15 @@ halo_status halo_kernels_choose(const halo_lowering *l, const char *family,
 
 /* How messages name that list. */
 #define HALO_KERNELS_LIST "the list of kernels (--kernels, HALO_KERNELS)"
-/* Whether an entry of that list, of `length` characters and without its minus sign, is "family:name". */
+/* An entry of that list: `length` characters "family:name", which a minus sign was before if `skip`. */
+typedef struct halo_kernels_entry {
+  const char *name;
+  size_t length;
+  bool skip;
+} halo_kernels_entry;
+/* The next entry that is not empty; *list moves behind it. False: there is none. */
+bool halo_kernels_next(const char **list, halo_kernels_entry *out);
+/* Whether an entry of `length` characters is "family:name". */
 bool halo_kernels_is_entry(const char *entry, size_t length, const char *family, const char *name);
 /* How a list of kernels decides about "family:name": 1 forced, -1 skipped, 0 not named. */
 int halo_kernels_listed(const char *list, const char *family, const char *name);

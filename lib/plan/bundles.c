@@ -348,10 +348,6 @@ static int32_t bundle_gather(const bundle_state *e, const bundle_list *list, bun
   return steps > bodies[0].room ? steps : bodies[0].room;
 }
 
-static const char *bundle_value_name(const bundle_state *e, const halo_step *step) {
-  return halo_arena_printf(&e->s->plan->arena, "%.*s", (int)strcspn(step->label, " "), step->label);
-}
-
 /* What the steps of a bundle come to. */
 typedef struct bundle_sum {
   const bundle_state *e;
@@ -402,7 +398,7 @@ const halo_family lower_family_bundle = {"bundle", HALO_OPCODE_COUNT, bundle_imp
 static halo_status bundle_settle(bundle_state *e, const bundle *b, halo_step *out) {
   halo_arena *arena = &e->s->plan->arena;
   bundle_sum sum = bundle_add_up(e, b);
-  const char *name = bundle_value_name(e, sum.first), *end = bundle_value_name(e, sum.last);
+  const char *name = lower_value_name(e->s, sum.first), *end = lower_value_name(e->s, sum.last);
   if (sum.first != sum.last) name = halo_arena_printf(arena, "%s..%s", name, end);
   halo_strbuf *explain = &e->s->explain;
   halo_strbuf_printf(explain, "%s: bundle of %d steps, kernels of %d kind%s\n", name, sum.steps,

@@ -2,6 +2,8 @@
 /* plan/lower_step.c: steps and their arguments. */
 #include "plan/lowering.h"
 
+#include <string.h>
+
 halo_step *lower_step(lower_state *s, halo_steps *steps, halo_step_kind kind, const char *label) {
   halo_vec_reserve(steps, steps->count + 1);
   halo_step *step = &steps->data[steps->count++];
@@ -17,6 +19,10 @@ halo_step *lower_step(lower_state *s, halo_steps *steps, halo_step_kind kind, co
 void lower_set_args(lower_state *s, halo_step *step, int32_t count) {
   step->args = halo_arena_array(&s->plan->arena, halo_plan_arg, count);
   step->arg_count = count;
+}
+
+const char *lower_value_name(const lower_state *s, const halo_step *step) {
+  return halo_arena_strndup(&s->plan->arena, step->label, strcspn(step->label, " "));
 }
 
 halo_steps *lower_lists(lower_state *s, halo_step *step, int32_t count) {

@@ -51,6 +51,8 @@ int32_t lower_constant(lower_state *s, halo_literal *literal, const char *name, 
 
 /* A new step at the end of a list; the pointer is good until the next one is added to it. */
 halo_step *lower_step(lower_state *s, halo_steps *steps, halo_step_kind kind, const char *label);
+/* The name of the value that a step makes: its label without what makes it. */
+const char *lower_value_name(const lower_state *s, const halo_step *step);
 /* Gives a step empty lists of steps. */
 halo_steps *lower_lists(lower_state *s, halo_step *step, int32_t count);
 void lower_set_args(lower_state *s, halo_step *step, int32_t count);

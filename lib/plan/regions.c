@@ -194,11 +194,6 @@ static void region_free_lists(halo_step *step) {
   }
 }
 
-/* The name of the value that a step makes: its label without what makes it. */
-static const char *region_value_name(const region_state *e, const halo_step *step) {
-  return halo_arena_printf(&e->s->plan->arena, "%.*s", (int)strcspn(step->label, " "), step->label);
-}
-
 static halo_step region_launch(const region_state *e, const region_kernel *kernel, int32_t number,
                                const char *label) {
   return (halo_step){.kind = HALO_STEP_KERNEL,
@@ -245,8 +240,8 @@ static halo_status region_settle(region_state *e, halo_step *steps, int32_t coun
     flops += halo_step_work(&steps[i]).flops;
   }
   halo_arena *arena = &e->s->plan->arena;
-  const char *name = region_value_name(e, &steps[0]);
-  const char *last = region_value_name(e, &steps[count - 1]);
+  const char *name = lower_value_name(e->s, &steps[0]);
+  const char *last = lower_value_name(e->s, &steps[count - 1]);
   if (strcmp(name, last) != 0) name = halo_arena_printf(arena, "%s..%s", name, last);
   const char *label = halo_arena_printf(arena, "%s region:kernel", name);
   HALO_TRY(region_explain(&sum, name));
@@ -286,7 +281,7 @@ static halo_status region_keep(region_state *e, halo_step *step) {
   e->stamp++;
   sum.buffers = region_count_buffers(e->stamps, e->stamp, step);
   sum.within = region_gain_within(e, step);
-  HALO_TRY(region_explain(&sum, region_value_name(e, step)));
+  HALO_TRY(region_explain(&sum, lower_value_name(e->s, step)));
   e->depth++;
   halo_status status = HALO_OK;
   for (int32_t l = 0; l < step->list_count && status == HALO_OK; l++) {
