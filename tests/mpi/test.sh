@@ -102,6 +102,10 @@ cp "$here/../cli/shared.hlo" "$folder/1.hlo"
 out=$(HALO_COLLECTIVE_TIMEOUT=5 together 2 sh -c 'exec '"$build/tools/halo"' run -q '"$folder"'/${HALO_TCP_PROCESS:-$OMPI_COMM_WORLD_RANK}.hlo') || true
 expect 'different programs' 'compile different programs'
 
+out=$(together 4 "$build/tools/halo" bench --quick --filter 'collective.*.8B' --json "$folder/bench.json") || true
+expect 'halo bench' 'collective.all-reduce.8B' 'collective.broadcast.8B' '6 rows, 0 wrong, 0 without a result'
+[ "$(grep -c '"status": "ok"' "$folder/bench.json")" -eq 6 ] || { echo 'FAIL halo bench: its JSON has not six rows'; failed=1; }
+
 out=$(together 2 "$build/examples/digits/digits" dense "$here/../../examples/digits") || true
 expect 'digits on two devices' 'in 2 processes' 'step  300' "losses against XLA's CPU backend"
 exit "$failed"

@@ -341,7 +341,7 @@ static void limits_stream(limits *l, const char *name, const char *kernel, int a
   }
   if (best.kernel != NULL) limits_sample(l, &best, 1, LIMITS_ELEMENTS, expected, row);
   row->bytes = row->work;
-  limits_end(l, row, best.kernel ? NULL : "this device's compiler has no such store");
+  limits_end(l, row, best.kernel ? NULL : "its compiler has no such store");
   if (best.kernel != NULL) limits_cl.clReleaseKernel(best.kernel);
 }
 
@@ -441,7 +441,7 @@ static void limits_peak_row(limits *l, int t) {
   }
   row->flops = row->work;
   limits_end(l, row,
-             !has                  ? "this device does not compute in this type"
+             !has                  ? "no arithmetic in this type"
              : best.kernel == NULL ? "its kernel does not build here"
                                    : NULL);
   if (best.kernel != NULL) limits_cl.clReleaseKernel(best.kernel);
@@ -633,7 +633,7 @@ bool bench_limits_measure(const halo_device *device, bool (*wanted)(const char *
     limits_stream(&l, "limit.triad.streaming", "streaming", 3, limits_expect_triad);
     for (int t = 0; t < LIMITS_TYPES; t++) limits_peak_row(&l, t);
     bench_row *row = limits_begin(&l, "limit.matrix_unit", "GFLOP/s");
-    if (row != NULL) limits_end(&l, row, "OpenCL C has no portable matrix instructions");
+    if (row != NULL) limits_end(&l, row, "no portable matrix instructions");
     limits_local(&l);
     limits_launches(&l);
     limits_transfer(&l, "limit.to_device", true, false);

@@ -113,13 +113,14 @@ static void show_block_end(const bench_record *record, const bench_record *refer
   putchar('\n');
   double figure = reference ? bench_record_throughput(record, reference, &count) : 0;
   if (figure > 0) {
-    printf("throughput %6s  of %d rows, geometric mean, where 100 is %.24s:\n",
+    printf("throughput %6s  geometric mean of %d rows, where 100 is an %s\n",
            show_number(100 * figure), count, reference->device);
-    printf("%19sfor comparing devices\n", "");
+    printf("%19sby halo %s of %.10s: for comparing devices\n", "", reference->commit,
+           reference->date);
   }
   figure = bench_record_efficiency(record, &count);
   if (figure > 0) {
-    printf("efficiency %6s  of %d rows, geometric mean, of this device's own limits:\n",
+    printf("efficiency %6s  geometric mean of %d rows' parts of this device's own limits:\n",
            show_percent(figure), count);
     printf("%19show much of it the software uses, not for ranking devices\n", "");
   }
