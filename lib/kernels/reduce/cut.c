@@ -190,14 +190,44 @@ static bool reduce_transposes(const halo_reduce_text *t, int64_t outer, int64_t 
 static halo_reduce_cut reduce_cut_transposed(int64_t rows, int64_t n) {
   enum { LANES = 64 };
   int lanes = rows < LANES ? (int)rows : LANES;
-  return (halo_reduce_cut){1, n, rows, n, 1, lanes, 1, true, 1, 0, false, true};
+  return (halo_reduce_cut){1, n, rows, n, 1, lanes, 1, true, 1, 0, false, true, 0, 1};
+}
+
+/* Work items of a group, at most, by what the device and its local memory allow. */
+static int reduce_group(const halo_reduce_text *t) {
+  const halo_caps *caps = t->l->caps;
+  uint64_t most = caps->local_memory / (uint64_t)reduce_bytes(t);
+  if (most > caps->max_work_group) most = caps->max_work_group;
+  if (most > caps->max_items[0]) most = caps->max_items[0];
+  int group = 1;
+  while (group < REDUCE_GROUP && 2 * (uint64_t)group <= most) group *= 2;
+  return group;
+}
+
+/* Where columns are too few for work items that take one each, those of a group share the rows of some columns. Small inputs
+ * keep to kernels without local memory, which regions can hold. Groups take as many short rows as they have work items for. */
+static void reduce_share_groups(const halo_reduce_text *t, halo_reduce_cut *cut, int group) {
+  enum { FILL = 1 << 16, LEAST = 16, WIDE = 32, SMALL = 1 << 18 };
+  if (!cut->columns) {
+    while (cut->local > 1 && 2 * cut->beside * cut->local <= group &&
+           cut->beside < cut->outer * cut->chunks) {
+      cut->beside *= 2;
+    }
+    return;
+  }
+  if (group < 2 * WIDE || cut->chunk < LEAST || t->v.outer * t->v.n * t->v.inner < SMALL) return;
+  if (cut->outer * cut->inner * cut->chunks >= FILL) return;
+  cut->local = group;
+  cut->wide = 1;
+  while (cut->wide < WIDE && cut->wide < cut->inner) cut->wide *= 2;
 }
 
 halo_reduce_cut halo_reduce_cut_of(const halo_reduce_text *t, int64_t outer, int64_t n,
                                    int64_t inner, bool first) {
   const halo_caps *caps = t->l->caps;
-  halo_reduce_cut cut = {outer, n, inner, n, 1, 1, 1, inner > 1, 1, 0, false, false};
+  halo_reduce_cut cut = {outer, n, inner, n, 1, 1, 1, inner > 1, 1, 0, false, false, 0, 1};
   reduce_limits limits = reduce_gpu;
+  int most = caps->is_cpu ? 1 : reduce_group(t);
   int64_t parallel; /* independent pieces of work there are already */
   if (inner == 1 && first && reduce_transposes(t, outer, n)) return reduce_cut_transposed(outer, n);
   if (caps->is_cpu) {
@@ -205,16 +235,11 @@ halo_reduce_cut halo_reduce_cut_of(const halo_reduce_text *t, int64_t outer, int
     parallel = cut.columns ? outer * reduce_divide_up(inner, cut.lanes) : outer;
     limits = cut.columns ? reduce_cpu_columns : reduce_row_limits(t);
   } else {
-    uint64_t most = caps->local_memory / (uint64_t)reduce_bytes(t);
-    if (most > caps->max_work_group) most = caps->max_work_group;
-    if (most > caps->max_items[0]) most = caps->max_items[0];
-    while (!cut.columns && cut.local < REDUCE_GROUP && cut.local < n &&
-           2 * (uint64_t)cut.local <= most) {
-      cut.local *= 2;
-    }
+    while (!cut.columns && cut.local < n && 2 * cut.local <= most) cut.local *= 2;
     parallel = cut.columns ? outer * inner / 256 + 1 : outer;
   }
   if (first) reduce_split(t, &cut, &limits, parallel);
+  if (!caps->is_cpu) reduce_share_groups(t, &cut, most);
   if (caps->is_cpu && !cut.columns && !t->v.ordered) reduce_side_by_side(t, &cut);
   int line = caps->is_cpu && cut.columns && first ? reduce_line(t) : 0;
   if (line && cut.lanes >= line) {

@@ -61,18 +61,48 @@ static double reduce_cost_behind(const halo_lowering *l, const halo_shape *out) 
   return (double)(halo_reduce_cost_each(l, count) + results) * (double)count;
 }
 
-/* Elements that are combined, many at a time, and what follows, which a CPU does one at a time. */
+/* Work items of a launch that do something. */
+static int64_t reduce_items(const halo_reduce_cut *cut) {
+  int64_t work = cut->outer * cut->chunks / cut->rows;
+  int64_t strip = cut->wide ? cut->wide : cut->lanes;
+  if (cut->columns) work *= (cut->inner + strip - 1) / strip;
+  return work * cut->local;
+}
+
+/* The stage behind the first, which combines a [chunks, results] array. */
+static halo_reduce_cut reduce_second(const halo_reduce_text *t, const halo_reduce_cut *first) {
+  return halo_reduce_cut_of(t, 1, first->chunks, t->v.outer * t->v.inner, false);
+}
+
+/* Seconds on a GPU. As elsewhere, one launch counts, and the plan adds those behind it. */
+static double reduce_gpu_seconds(const halo_lowering *l, const halo_reduce_desc *v, double combined,
+                                 double behind) {
+  halo_lowering own = *l;
+  halo_reduce_text t = {.l = &own, .v = *v};
+  double each = halo_lowering_prices(l)->reduce_element;
+  halo_reduce_cut first = halo_reduce_cut_of(&t, t.v.outer, t.v.n, t.v.inner, true);
+  double items = (double)reduce_items(&first);
+  if (first.chunks == 1) return halo_lowering_seconds(l, each * combined + behind, items);
+  halo_reduce_cut second = reduce_second(&t, &first);
+  double partials = (double)(first.chunks * t.v.outer * t.v.inner * t.v.value_count);
+  return halo_lowering_seconds(l, each * combined, items) +
+         halo_target_bytes(halo_lowering_target(l), each * partials + behind,
+                           (double)reduce_items(&second));
+}
+
+/* Elements that are combined, many at a time, and what follows, which a CPU does one at a time. There a row counts as if
+ * `group` work items had it. */
 static double reduce_cost(const halo_lowering *l, double group) {
   const halo_reduce_desc *v = &((const reduce_desc *)l->desc)->v;
   int64_t results = v->outer * v->inner, elements = results * v->n;
   double combined = (double)v->hero_count * (double)elements;
   const halo_prices *p = halo_lowering_prices(l);
   double behind = reduce_cost_behind(l, v->out) * p->reduce_behind;
+  if (!l->caps->is_cpu) return reduce_gpu_seconds(l, v, combined, behind);
   double items = group * (double)halo_reduce_pieces(elements, results);
   return halo_lowering_seconds(l, p->reduce_element * combined + behind, items);
 }
 
-/* A row is a work group's, a column a work item's. */
 static double reduce_row_cost(const halo_lowering *l) { return reduce_cost(l, REDUCE_GROUP); }
 
 static double reduce_column_cost(const halo_lowering *l) { return reduce_cost(l, 1); }
@@ -250,7 +280,8 @@ static int reduce_copies(const halo_reduce_text *t) {
  * lose three binary digits more than in stretches; XLA sums them by 32. */
 static int64_t reduce_stretch(const halo_reduce_text *t, const halo_reduce_cut *cut) {
   enum { STRETCH = 128 };
-  if (!cut->columns || cut->chunk < 2 * STRETCH) return 0;
+  int64_t rows = cut->wide ? cut->chunk / (cut->local / cut->wide) : cut->chunk;
+  if (!cut->columns || rows < 2 * STRETCH) return 0;
   for (int32_t i = 0; i < t->v.value_count; i++) {
     halo_type real = halo_type_real_part(t->v.values[i].accumulator);
     const halo_instr *root = halo_instr_comp(t->v.values[i].reduce, HALO_ATTR_TO_APPLY)->root;
@@ -383,16 +414,13 @@ static void reduce_line_holes(const halo_reduce_text *t, const halo_reduce_cut *
 static void reduce_size_launch(const halo_reduce_text *t, const halo_reduce_cut *cut,
                                halo_launch *launch) {
   const halo_caps *caps = t->l->caps;
-  int64_t work = cut->outer * cut->chunks / cut->rows;
-  if (cut->columns) work *= (cut->inner + cut->lanes - 1) / cut->lanes;
-  size_t local = (size_t)cut->local;
-  if (cut->columns || cut->local == 1) {
+  int64_t work = reduce_items(cut);
+  size_t local = (size_t)(cut->local * cut->beside);
+  if (cut->local == 1) {
     /* On a GPU neighbours side by side. On a CPU work items are long: a few a group, so that groups cost
      * nothing, but enough groups to share out evenly. */
     local = caps->is_cpu ? 1 : halo_kernel_local_size(caps, work);
     while (caps->is_cpu && local < 32 && work >= (int64_t)(64 * local)) local *= 2;
-  } else {
-    work *= cut->local;
   }
   halo_launch_line(launch, work, local);
 }
@@ -433,6 +461,8 @@ static halo_status reduce_stage(const halo_reduce_text *t, const halo_reduce_cut
       cut->columns && cut->line ? (cut->lanes + cut->line - 1) / cut->line * cut->line : cut->lanes;
   halo_template_define_int(&k, "H_ROOM", room);
   halo_template_define_int(&k, "H_LOCAL", cut->local);
+  halo_template_define_int(&k, "H_WIDE", cut->wide);
+  halo_template_define_int(&k, "H_BESIDE", cut->beside);
   halo_template_define_int(&k, "H_COLUMNS", cut->columns);
   halo_template_define_int(&k, "H_ROWS", cut->rows);
   halo_template_define_int(&k, "H_STREAMS", reduce_streams(t, cut, emit_in == reduce_emit_in));
@@ -442,7 +472,7 @@ static halo_status reduce_stage(const halo_reduce_text *t, const halo_reduce_cut
   halo_template_define_int(&k, "H_STRETCH", reduce_stretch(t, cut));
   halo_template_define_int(&k, "H_SPAN", cut->line);
   halo_template_define_int(&k, "H_ORDERED", t->v.ordered);
-  if (!cut->columns && cut->local > 1) halo_kernel_group(l, (size_t)cut->local, 1);
+  if (cut->local > 1) halo_kernel_group(l, (size_t)(cut->local * cut->beside), 1);
   halo_helpers_finish(&helpers, &k);
   const char *label = halo_arena_printf(
       l->arena, "reduce:%s%s", cut->columns && !cut->transposed ? "column" : "row", suffix);
@@ -462,8 +492,7 @@ static halo_status reduce_lower(halo_lowering *l) {
     halo_vec_push(&l->scratch, (halo_scratch){partials * size});
   }
   HALO_TRY(reduce_stage(&t, &first, "_parts", reduce_emit_in, reduce_emit_partial_out));
-  /* The partial results are a [chunks, outer * inner] array. */
-  halo_reduce_cut second = halo_reduce_cut_of(&t, 1, first.chunks, t.v.outer * t.v.inner, false);
+  halo_reduce_cut second = reduce_second(&t, &first);
   return reduce_stage(&t, &second, "", reduce_emit_partial_in, reduce_emit_out);
 }
 

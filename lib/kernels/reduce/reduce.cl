@@ -22,6 +22,8 @@
  *              H_LINE_JOIN(l, m) adds another line, H_LINE_TOTAL(l, v) sets v to its sum, H_LINE_GET(l, s, j),
  *              H_LINE_SET(l, s, j) move it from and to an H_SIDE; H_NONE is one sum of nothing
  *   H_COLUMNS  1: the kernel for inner > 1, else the one for rows
+ *   H_WIDE     0, or: the work items of a group share the rows of so many columns (a power of two)
+ *   H_BESIDE   rows that a group takes, each by H_LOCAL of its work items
  *   H_STRETCH  0, or: so many rows of columns are combined by themselves, then what these give, so that long sums keep
  *              their digits
  *   H_ORDERED  1: H_OP is only associative: its left argument must come before its right one */
@@ -46,6 +48,8 @@
 #define H_ROOM 1
 #define H_LOCAL 8
 #define H_COLUMNS 0
+#define H_WIDE 0
+#define H_BESIDE 1
 #define H_STRETCH 0
 #define H_ROWS 1
 #define H_STREAMS 1
@@ -62,17 +66,34 @@
 
 #if H_COLUMNS
 /* Each work item takes H_LANES neighbouring columns of one chunk, so that a step reads one piece of a
- * row. Result order: chunk, outer, inner. */
+ * row; or a work group takes H_WIDE of them, whose rows its work items divide among themselves. Result
+ * order: chunk, outer, inner. */
 __kernel void H_NAME(H_PARAMS) {
   H_POINTERS
-  const H_INT item = (H_INT)get_global_id(0);
-  const H_INT strips = (H_INNER + H_LANES - 1) / H_LANES;
-  if (item >= strips * H_OUTER * H_CHUNKS) return;
+#if H_WIDE
+  const H_INT strips = (H_INNER + H_WIDE - 1) / H_WIDE, item = (H_INT)get_group_id(0);
+#else
+  const H_INT strips = (H_INNER + H_LANES - 1) / H_LANES, item = (H_INT)get_global_id(0);
+#endif
+  if (item >= strips * H_OUTER * H_CHUNKS) return; /* the whole group or none of it */
   const H_INT strip = item % strips, rest = item / strips;
   const H_INT outer = rest % H_OUTER, chunk = rest / H_OUTER;
+#if H_WIDE
+  __local H_T shared[H_LOCAL];
+  const int lid = (int)get_local_id(0), slices = H_LOCAL / H_WIDE, slice = lid / H_WIDE;
+  const H_INT wanted = strip * H_WIDE + lid % H_WIDE;
+  const H_INT column = wanted < H_INNER ? wanted : H_INNER - 1;
+  const H_INT rows = H_N - chunk * H_CHUNK < H_CHUNK ? H_N - chunk * H_CHUNK : H_CHUNK;
+  const H_INT piece = (rows + slices - 1) / slices;
+  const int live = (int)((rows + piece - 1) / piece); /* slices that have rows */
+  const H_INT begin = chunk * H_CHUNK + (slice < live ? slice * piece : 0);
+  const H_INT beyond = chunk * H_CHUNK + rows;
+  const H_INT last = begin + piece < beyond ? begin + piece : beyond;
+#else
   const H_INT column = strip * H_LANES;
   const H_INT begin = chunk * H_CHUNK;
   const H_INT last = begin + H_CHUNK < H_N ? begin + H_CHUNK : H_N;
+#endif
   const H_INT out = (chunk * H_OUTER + outer) * H_INNER + column;
 #if H_STRETCH
 #define H_STRETCHES for (H_INT first = begin, end; first < last; first = end)
@@ -95,7 +116,19 @@ __kernel void H_NAME(H_PARAMS) {
     H_INTO(total, acc)
 #endif
   }
+#if H_WIDE
+  H_INTO(shared[lid], acc)
+  barrier(CLK_LOCAL_MEM_FENCE);
+  for (int width = 1; width < slices; width *= 2) {
+    if (slice % (2 * width) == 0 && slice + width < live) {
+      H_INTO(shared[lid], H_OP(shared[lid], shared[lid + width * H_WIDE]))
+    }
+    barrier(CLK_LOCAL_MEM_FENCE);
+  }
+  if (slice == 0 && wanted < H_INNER) H_OUT(out, shared[lid]);
+#else
   H_OUT(out, acc);
+#endif
 #else
 /* Sums of a few lanes stay in registers only where the loops over lanes are written out. */
 #if H_INNER % H_LANES == 0 && H_LANES <= 8
@@ -352,19 +385,22 @@ __kernel void H_NAME(H_PARAMS) {
 #endif
 }
 #else
-/* One work group takes one chunk of one row; its work items take H_LANES neighbours at a time, or, when
+/* One work group takes one chunk of one row, or H_BESIDE of them; its work items take H_LANES neighbours at a time, or, when
  * the order counts, a piece each. Result order: chunk, row. */
 __kernel void H_NAME(H_PARAMS) {
   H_POINTERS
 #if H_LOCAL > 1
-  __local H_T shared[H_LOCAL];
-  const int lid = (int)get_local_id(0);
-  const H_INT group = (H_INT)get_group_id(0);
+  __local H_T all[H_LOCAL * H_BESIDE];
+  __local H_T *const shared = all + get_local_id(0) / H_LOCAL * H_LOCAL;
+  const int lid = (int)get_local_id(0) % H_LOCAL;
+  const H_INT wanted = (H_INT)get_group_id(0) * H_BESIDE + (H_INT)get_local_id(0) / H_LOCAL;
+  if ((H_INT)get_group_id(0) * H_BESIDE >= H_OUTER * H_CHUNKS) return; /* the whole group or none of it */
+  const H_INT group = wanted < H_OUTER * H_CHUNKS ? wanted : H_OUTER * H_CHUNKS - 1;
 #else
   const int lid = 0;
   const H_INT group = (H_INT)get_global_id(0);
+  if (group >= H_OUTER * H_CHUNKS) return;
 #endif
-  if (group >= H_OUTER * H_CHUNKS) return; /* the whole group or none of it */
   const H_INT row = group % H_OUTER, chunk = group / H_OUTER;
   const H_INT first = chunk * H_CHUNK;
 #if H_N % H_CHUNK == 0
@@ -451,7 +487,7 @@ __kernel void H_NAME(H_PARAMS) {
 #endif
     barrier(CLK_LOCAL_MEM_FENCE);
   }
-  if (lid == 0) H_OUT(chunk * H_OUTER + row, shared[0]);
+  if (lid == 0 && wanted == group) H_OUT(chunk * H_OUTER + row, shared[0]);
 #else
   H_OUT(chunk * H_OUTER + row, acc);
 #endif

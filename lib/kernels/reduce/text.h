@@ -22,6 +22,8 @@ typedef struct halo_reduce_cut {
   int line;          /* neighbours whose sums are a vector, or 0: `lanes` is a multiple */
   bool within_lines; /* of rows: elements are counted within their chunk, whose number "c" is */
   bool transposed;   /* the columns are rows of the input */
+  int wide; /* columns of a work group of a GPU, whose items share the rows; 0: an item takes a column */
+  int beside; /* rows, or chunks of rows, that a work group takes, each by `local` of its items */
 } halo_reduce_cut;
 
 /* How a stage that sums [outer, n, inner] over n is cut. `first`: it reads the input, which may be cut; the other reads
