@@ -56,8 +56,11 @@ static void coop_end(halo_emitter *e, const coop_sum *sum) { e->written = sum->a
 
 static const halo_integer *coop_loop(halo_emitter *e, const coop_sum *sum, int64_t size,
                                      int *opened) {
+  bool has_loops = e->has_loops;
   if (size > 1 && sum->few) halo_emit_line(e, "#pragma unroll");
-  return emit_loop(e, size, opened);
+  const halo_integer *at = emit_loop(e, size, opened);
+  if (sum->few) e->has_loops = has_loops;
+  return at;
 }
 
 void emit_reduce(halo_emitter *e, emit_frame *f, const halo_instr *instr, emit_index *index,

@@ -91,7 +91,7 @@ typedef struct halo_emitter {
   halo_neighbours *neighbours; /* not NULL: what is read is noted there */
   const char
       *origin; /* not NULL: 0, which compilers do not know, to be added to places that are read */
-  bool has_loops;  /* the body so far */
+  bool has_loops;  /* the body so far, as in halo_kernel_facts */
   bool has_arrays; /* likewise, in private memory */
   bool
       own_constants; /* small array constants stand in the body: a function that gets no arguments */

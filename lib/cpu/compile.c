@@ -337,15 +337,19 @@ static void compile_bind(const compile_work *w) {
   }
 }
 
-/* Where a kernel with `restrict` was put in place stands a note that LLVM takes for an access to memory; of no group of
- * accesses, it made the whole loop one whose rounds may depend on one another. */
-static void compile_drop_scopes(const compile_work *w) {
+/* Where a function with `restrict` was put in place stands a note that LLVM takes for an access to memory; of no group of
+ * accesses, it would make a loop one whose rounds may depend on one another. It gets the group of the accesses behind it. */
+static void compile_group_scopes(const compile_work *w) {
+  static const char group[] = "llvm.access.group";
   const halo_llvm *l = w->m.llvm;
+  unsigned kind = l->metadata_kind(w->m.context, group, sizeof group - 1);
   llvm_value *note = l->find_function(w->m.module, "llvm.experimental.noalias.scope.decl");
-  for (llvm_use *use = note ? l->first_use(note) : NULL, *next; use; use = next) {
-    next = l->next_use(use);
-    llvm_value *call = l->is_call(l->user(use));
-    if (call && l->block_function(l->instruction_block(call)) == w->m.entry) l->erase(call);
+  for (llvm_use *use = note ? l->first_use(note) : NULL; use; use = l->next_use(use)) {
+    llvm_value *call = l->is_call(l->user(use)), *found = NULL;
+    for (llvm_value *i = call; i && !found; i = l->next_instruction(i)) {
+      found = l->metadata_get(i, kind);
+    }
+    if (found) l->metadata_set(call, kind, found);
   }
 }
 
@@ -407,7 +411,7 @@ static bool compile_prepare(compile_work *w, cpu_kernel_code *kernel, const cpu_
   cpu_module_inline(&w->m, w->kernel);
   if (!cpu_module_gather(&w->m, cpu_source_places, CPU_SOURCE_PLACES)) return false;
   compile_bind(w);
-  if (w->flat) compile_drop_scopes(w);
+  compile_group_scopes(w);
   return true;
 }
 

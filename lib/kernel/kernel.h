@@ -105,7 +105,7 @@ typedef struct halo_kernel_facts {
   /* Work items of a group along each dimension that the code is written for; the kernel tells compilers so. Zeros: groups of any
    * size will do, as work items share nothing. */
   size_t group[3];
-  bool has_loops;
+  bool has_loops; /* that compilers are not told to write out */
   bool
       asks_x; /* for the number of a group, or of all work items, along x; halo_kernel_make finds out */
 } halo_kernel_facts;
