@@ -152,6 +152,38 @@ static int64_t assign_place(const assign_tree *tree, const assign_item *item) {
   return offset;
 }
 
+/* ---- One piece of memory ---- */
+
+int64_t halo_plan_assign_part(halo_plan *plan, const int32_t *buffers, int32_t count,
+                              int64_t alignment) {
+  assign_item *items = halo_alloc(sizeof *items * ((size_t)count + 1));
+  assign_tree tree = {.steps = 1};
+  int32_t first = INT32_MAX;
+  int64_t bytes = 0;
+  for (int32_t i = 0; i < count; i++) {
+    int32_t begin = plan->buffers.data[buffers[i]].first;
+    if (begin < first) first = begin;
+  }
+  for (int32_t i = 0; i < count; i++) {
+    const halo_plan_buffer *b = &plan->buffers.data[buffers[i]];
+    int64_t size = (b->size + alignment - 1) / alignment * alignment;
+    items[i] = (assign_item){buffers[i], size, 0, 0, b->first - first, b->last - first};
+    while (tree.steps <= items[i].last) tree.steps *= 2;
+  }
+  tree.nodes = halo_alloc(sizeof *tree.nodes * 2 * (size_t)tree.steps);
+  qsort(items, (size_t)count, sizeof *items, assign_larger_first);
+  for (int32_t i = 0; i < count; i++) {
+    items[i].offset = assign_place(&tree, &items[i]);
+    assign_take(&tree, 1, 0, tree.steps - 1, &items[i]);
+    plan->buffers.data[items[i].buffer].offset = items[i].offset;
+    int64_t end = items[i].offset + items[i].size;
+    if (end > bytes) bytes = end;
+  }
+  assign_tree_deinit(&tree);
+  halo_free(items);
+  return bytes;
+}
+
 /* ---- All items ---- */
 
 typedef struct assign_state {

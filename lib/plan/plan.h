@@ -261,5 +261,8 @@ void halo_plan_index_steps(halo_steps *steps, halo_step **by_number);
  * `max_arena` limits one arena's size, but that of a value which alone is larger: the driver may give as much nevertheless.
  * HALO_OUT_OF_MEMORY when one is larger than all the device's `memory`. */
 halo_status halo_plan_assign(halo_plan *plan, int64_t alignment, int64_t max_arena, int64_t memory);
+/* Assigns offsets to `count` of the temporaries within one piece of memory, and returns its bytes. */
+int64_t halo_plan_assign_part(halo_plan *plan, const int32_t *buffers, int32_t count,
+                              int64_t alignment);
 
 #endif

@@ -21,21 +21,31 @@ enum { REGION_APART = 16, REGION_LONG = 4000 /* characters of text */, REGION_MA
  * hold for one round; of the parameters of a function around the loop it holds for all. */
 enum { REGION_APART_ITEMS = 256 };
 
+/* A buffer that the text calls b0, b1, ...: an argument, or a part of one. */
+typedef struct region_place {
+  int32_t arg;    /* number of the argument */
+  int64_t offset; /* in it; -1: it is the argument */
+} region_place;
+
 typedef struct region_text {
   const region_state *e;
   const region_run *run;
   halo_strbuf functions, body;
   halo_sections sections;
   HALO_VEC(int32_t) units;
+  HALO_VEC(int32_t) named;       /* buffers that have numbers */
+  HALO_VEC(region_place) places; /* by the numbers of arg_of_buffer */
   HALO_VEC(halo_plan_arg) args;
-  HALO_VEC(char *) shared; /* what functions that several steps call do */
-  int indent, depth;       /* of lines, of loops */
-  int function_count;      /* steps that are functions so far */
-  int32_t long_steps;      /* of all */
-  int32_t loop, loops;     /* the last one that was written, all of the region */
-  int32_t branches;        /* that were written */
-  bool many;               /* some step has neighbours enough for vectors */
-  halo_strbuf guard;       /* what has to hold for steps to be done here, within the loop at hand */
+  HALO_VEC(const char *) names; /* of the arguments */
+  int32_t own, constants;       /* arguments with what is packed, + 1; 0: not yet */
+  HALO_VEC(char *) shared;      /* what functions that several steps call do */
+  int indent, depth;            /* of lines, of loops */
+  int function_count;           /* steps that are functions so far */
+  int32_t long_steps;           /* of all */
+  int32_t loop, loops;          /* the last one that was written, all of the region */
+  int32_t branches;             /* that were written */
+  bool many;                    /* some step has neighbours enough for vectors */
+  halo_strbuf guard; /* what has to hold for steps to be done here, within the loop at hand */
 } region_text;
 
 /* ---- Functions ---- */
@@ -61,13 +71,38 @@ static const char *region_item(const region_text *t) {
   return t->e->group > 1 ? HALO_LOCAL_ID_0 : "0";
 }
 
+static int32_t region_add_arg(region_text *t, int32_t buffer, bool written, const char *name) {
+  halo_vec_push(&t->args, (halo_plan_arg){buffer, 1, written});
+  halo_vec_push(&t->names, name);
+  return t->args.count;
+}
+
+static region_place region_find_place(region_text *t, int32_t buffer) {
+  const region_run *run = t->run;
+  const halo_plan_buffer *b = &t->e->s->plan->buffers.data[buffer];
+  bool constant = b->place == HALO_PLACE_CONSTANT && run->constants >= 0;
+  if (t->e->is_own[buffer]) {
+    if (!t->own) t->own = region_add_arg(t, run->own, true, "own");
+    return (region_place){t->own - 1, b->offset};
+  }
+  if (constant) {
+    if (!t->constants) t->constants = region_add_arg(t, run->constants, false, "constants");
+    return (region_place){t->constants - 1, b->offset};
+  }
+  const char *name = halo_arena_printf(&t->e->s->texts, "b%d", t->places.count);
+  return (region_place){region_add_arg(t, buffer, false, name) - 1, -1};
+}
+
+/* The number of a buffer in the text. */
 static int32_t region_arg(region_text *t, int32_t buffer, bool written) {
   int32_t *number = &t->e->arg_of_buffer[buffer];
   if (!*number) {
-    halo_vec_push(&t->args, (halo_plan_arg){buffer, 1, false});
-    *number = t->args.count;
+    region_place place = region_find_place(t, buffer);
+    halo_vec_push(&t->places, place);
+    halo_vec_push(&t->named, buffer);
+    *number = t->places.count;
   }
-  t->args.data[*number - 1].written |= written;
+  t->args.data[t->places.data[*number - 1].arg].written |= written;
   return *number - 1;
 }
 
@@ -142,7 +177,8 @@ static bool region_is_own(const region_text *t, const halo_step *step, int32_t b
   for (int32_t a = 0; a < step->arg_count; a++) {
     written |= step->args[a].buffer == buffer && step->args[a].written;
   }
-  return written && t->e->s->plan->buffers.data[buffer].place == HALO_PLACE_TEMP;
+  return written &&
+         (t->e->is_own[buffer] || t->e->s->plan->buffers.data[buffer].place == HALO_PLACE_TEMP);
 }
 
 /* A call of a function of its own for the step. Compilers put all of a kernel into one function else, and take more
@@ -569,7 +605,7 @@ static void region_set_parameters(const region_text *t, halo_kernel *kernel) {
   kernel->param_count = t->args.count + region_goes_on(t);
   halo_kernel_param *params = halo_arena_array(arena, halo_kernel_param, kernel->param_count);
   for (int32_t a = 0; a < t->args.count; a++) {
-    params[a] = (halo_kernel_param){.name = halo_arena_printf(arena, "b%d", a), .type = "uchar"};
+    params[a] = (halo_kernel_param){.name = t->names.data[a], .type = "uchar"};
   }
   if (region_goes_on(t)) {
     params[t->args.count] = (halo_kernel_param){.name = "goes_on", .type = "int", .is_value = true};
@@ -580,8 +616,12 @@ static void region_set_parameters(const region_text *t, halo_kernel *kernel) {
 /* What the kernel does with its parameters. */
 static void region_put_body(const region_text *t, halo_strbuf *out) {
   bool goes_on = region_goes_on(t);
-  for (int32_t a = 0; a < t->args.count; a++) {
-    halo_strbuf_printf(out, "  __global void *b%d = b%d_ + b%do;\n", a, a, a);
+  for (int32_t p = 0; p < t->places.count; p++) {
+    const region_place *place = &t->places.data[p];
+    const char *name = t->names.data[place->arg];
+    halo_strbuf_printf(out, "  __global void *b%d = %s_ + %so", p, name, name);
+    if (place->offset >= 0) halo_strbuf_printf(out, " + %lld", (long long)place->offset);
+    halo_strbuf_append(out, ";\n");
   }
   if (goes_on) {
     halo_strbuf_printf(out, "  __global void *place = b%d;\n",
@@ -641,13 +681,16 @@ region_kernel region_make_kernel(const region_state *e, const region_run *run) {
   kernel.args =
       halo_arena_copy(&e->s->plan->arena, t.args.data, sizeof *t.args.data * (size_t)t.args.count);
   for (int32_t i = 0; i < t.units.count; i++) e->number_of_unit[t.units.data[i]] = 0;
-  for (int32_t i = 0; i < t.args.count; i++) e->arg_of_buffer[t.args.data[i].buffer] = 0;
+  for (int32_t i = 0; i < t.named.count; i++) e->arg_of_buffer[t.named.data[i]] = 0;
   halo_strbuf_deinit(&t.guard);
   halo_strbuf_deinit(&t.functions);
   halo_strbuf_deinit(&t.body);
   for (int32_t i = 0; i < t.shared.count; i++) halo_free(t.shared.data[i]);
   halo_vec_deinit(&t.shared);
   halo_vec_deinit(&t.units);
+  halo_vec_deinit(&t.named);
+  halo_vec_deinit(&t.places);
   halo_vec_deinit(&t.args);
+  halo_vec_deinit(&t.names);
   return kernel;
 }

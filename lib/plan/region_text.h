@@ -31,10 +31,15 @@ typedef struct region_state {
   bool forced;          /* by the user: regions wherever they can be */
   int32_t most_buffers; /* of a kernel */
   int32_t *stamps, stamp;
+  bool *is_own; /* by buffer: it lies in the memory of a region's own ones, at its offset */
 } region_state;
 
 /* More steps make long kernels, which take long to build: it is worth more where there are rounds. */
-enum { REGION_STEPS = 64 };
+enum { REGION_STEPS = 256 };
+
+/* Buffers that a region has beside those of its steps: what says where it goes on; and that it adds to a plan, with its own
+ * memory and the constants. */
+enum { REGION_PLACES = 1, REGION_ADDED = 3 };
 
 /* ---- Prices of steps: region_price.c ---- */
 
@@ -45,14 +50,40 @@ void region_add_price(region_price *sum, const region_price *one);
 /* Seconds until the host knows what the device has found out. */
 double region_wait(const region_state *e);
 
-/* ---- The kernel: region_text.c ---- */
-
 /* Steps that are to become a region. */
 typedef struct region_run {
   const halo_step *steps;
   int32_t count;
   int32_t place; /* buffer that says where to go on; -1: it always runs to its end */
+  /* Buffers with what is packed, -1 where nothing is: temporaries that only the region uses, and all constants. */
+  int32_t own, constants;
 } region_run;
+
+/* ---- Buffers: region_pack.c ---- */
+
+/* Buffers of a run of steps, which is put together from its last step on. */
+typedef struct region_buffers {
+  int32_t last;  /* number at which what belongs to the run ends */
+  int32_t all;   /* distinct ones */
+  int32_t fixed; /* that have to be arguments of their own, however far the run reaches back */
+  int32_t
+      packed; /* that need not be, of the run as it is: temporaries that it alone uses, and constants */
+} region_buffers;
+
+/* Begins to count those of a run that ends with steps->data[end]; no other may be begun until it is counted. */
+void region_begin_buffers(region_state *e, region_buffers *sum, const halo_steps *steps,
+                          int32_t end);
+/* Adds those of the step before. */
+void region_add_buffers(region_state *e, region_buffers *sum, const halo_step *step);
+/* Whether a kernel has room for the buffers; `exceed`: neither for those of a longer run with the same end. */
+bool region_buffers_fit(const region_state *e, const region_buffers *sum);
+bool region_buffers_exceed(const region_state *e, const region_buffers *sum);
+/* Whether that takes packing. */
+bool region_is_packed(const region_state *e, const region_buffers *sum);
+/* Packs the buffers of the run that was counted last: sets its `own` and `constants`. */
+void region_pack(region_state *e, region_run *run);
+
+/* ---- The kernel: region_text.c ---- */
 
 /* Bytes of the buffer: first a byte that is 1 when the region has not come to its end, at 4 the number of
  * the loop to go on with, then the rounds that this one and those around it have done. */

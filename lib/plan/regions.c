@@ -21,35 +21,11 @@ typedef struct region_cut {
   int32_t start; /* of the run that ends here; the step itself when it stays as it is: -1 */
 } region_cut;
 
-static int32_t region_count_buffer(int32_t *stamps, int32_t stamp, int32_t buffer) {
-  bool seen = stamps[buffer] == stamp;
-  stamps[buffer] = stamp;
-  return !seen;
-}
-
-/* Counts buffers, each once: those that were seen have the stamp. */
-static int32_t region_count_buffers(int32_t *stamps, int32_t stamp, const halo_step *step) {
-  int32_t count = 0;
-  for (int32_t a = 0; a < step->arg_count; a++) {
-    count += region_count_buffer(stamps, stamp, step->args[a].buffer);
-  }
-  for (int32_t i = 0; i < step->exchange_count; i++) {
-    count += region_count_buffer(stamps, stamp, step->exchanges[i].state);
-    count += region_count_buffer(stamps, stamp, step->exchanges[i].next);
-  }
-  for (int32_t l = 0; l < step->list_count; l++) {
-    for (int32_t i = 0; i < step->lists[l].count; i++) {
-      count += region_count_buffers(stamps, stamp, &step->lists[l].data[i]);
-    }
-  }
-  return count;
-}
-
 /* What a run of steps, put together from its last one on, comes to. */
 typedef struct region_sum {
   const region_state *e;
   region_price price;
-  int32_t buffers;
+  region_buffers buffers;
   double within; /* seconds that regions within a loop save if it stays as it is */
 } region_sum;
 
@@ -60,24 +36,28 @@ static bool region_may_leave(const region_state *e, const region_price *price) {
 
 /* ---- Implementations of a run ---- */
 
+static const char REGION_BUFFERS[] = "a kernel cannot have so many buffers";
+
 /* Why neither this run nor a longer one can be a region; NULL: there is no such reason. */
 static const char *region_refuse(const region_sum *sum) {
   const region_price *price = &sum->price;
-  int32_t place = 1, most = price->loops ? REGION_STEPS : REGION_STRAIGHT_STEPS;
+  int32_t most = price->loops ? REGION_STEPS : REGION_STRAIGHT_STEPS;
   uint64_t most_rounds = sum->e->s->caps->max_rounds;
   if (price->why) return price->why;
   if (most_rounds && price->rounds > (double)most_rounds) {
     return "the device ends kernels of so many rounds";
   }
   if (price->steps > most) return "there are too many steps";
-  bool fits = sum->buffers + place <= sum->e->most_buffers;
-  return fits ? NULL : "a kernel cannot have so many buffers";
+  bool exceed = region_buffers_exceed(sum->e, &sum->buffers);
+  return exceed ? REGION_BUFFERS : NULL;
 }
 
 static bool region_kernel_supports(const halo_lowering *l, const char **why) {
   const region_sum *sum = l->desc;
   *why = region_refuse(sum);
   if (*why) return false;
+  *why = REGION_BUFFERS;
+  if (!region_buffers_fit(sum->e, &sum->buffers)) return false;
   *why = "it is one step";
   return sum->price.steps >= 2 || sum->price.loops;
 }
@@ -169,11 +149,11 @@ static region_cut *region_cut_list(region_state *e, const halo_steps *steps) {
     region_cut *best = &cuts[end + 1];
     *best = (region_cut){cuts[end].gain + region_gain_within(e, &steps->data[end]), -1};
     region_sum sum = {.e = e};
-    e->stamp++;
+    region_begin_buffers(e, &sum.buffers, steps, end);
     for (int32_t start = end; start >= 0; start--) {
       region_add_price(&sum.price, &prices[start]);
       if (sum.price.why) break;
-      sum.buffers += region_count_buffers(e->stamps, e->stamp, &steps->data[start]);
+      region_add_buffers(e, &sum.buffers, &steps->data[start]);
       if (region_refuse(&sum)) break;
       double gain = cuts[start].gain + region_gain(&sum);
       if (gain > best->gain) *best = (region_cut){gain, start};
@@ -224,18 +204,20 @@ static int32_t region_place(const region_state *e, const halo_step *first, const
   return place;
 }
 
-/* Puts the region of these steps at `out`, and how many steps that makes into *made. */
-static halo_status region_settle(region_state *e, halo_step *steps, int32_t count, halo_step *out,
-                                 int32_t *made) {
+/* Puts the region of the steps of a list from `start` up to `end` at `out`, and how many steps that makes into *made. */
+static halo_status region_settle(region_state *e, const halo_steps *list, int32_t start,
+                                 int32_t end, halo_step *out, int32_t *made) {
   region_sum sum = {.e = e};
-  e->stamp++;
+  halo_step *steps = &list->data[start];
+  int32_t count = end - start;
   int32_t number = steps[0].number;
   int64_t bytes = 0;
   double flops = 0;
-  for (int32_t i = 0; i < count; i++) {
+  region_begin_buffers(e, &sum.buffers, list, end - 1);
+  for (int32_t i = count - 1; i >= 0; i--) {
     region_price one = region_price_step(e, &steps[i]);
     region_add_price(&sum.price, &one);
-    sum.buffers += region_count_buffers(e->stamps, e->stamp, &steps[i]);
+    region_add_buffers(e, &sum.buffers, &steps[i]);
     if (__builtin_add_overflow(bytes, steps[i].bytes, &bytes)) bytes = INT64_MAX;
     flops += halo_step_work(&steps[i]).flops;
   }
@@ -246,7 +228,8 @@ static halo_status region_settle(region_state *e, halo_step *steps, int32_t coun
   const char *label = halo_arena_printf(arena, "%s region:kernel", name);
   HALO_TRY(region_explain(&sum, name));
   bool may_leave = region_may_leave(e, &sum.price);
-  region_run run = {steps, count, -1};
+  region_run run = {steps, count, -1, -1, -1};
+  if (region_is_packed(e, &sum.buffers)) region_pack(e, &run);
   if (may_leave) run.place = region_place(e, &steps[0], &steps[count - 1]);
   region_kernel kernel = region_make_kernel(e, &run);
   for (int32_t i = 0; i < count; i++) region_free_lists(&steps[i]);
@@ -275,11 +258,12 @@ static halo_status region_settle(region_state *e, halo_step *steps, int32_t coun
 static halo_status region_divide(region_state *e, halo_steps *steps);
 
 /* A step that stays as it is. */
-static halo_status region_keep(region_state *e, halo_step *step) {
+static halo_status region_keep(region_state *e, const halo_steps *steps, int32_t index) {
+  halo_step *step = &steps->data[index];
   if (!step->list_count) return HALO_OK;
   region_sum sum = {.e = e, .price = region_price_step(e, step)};
-  e->stamp++;
-  sum.buffers = region_count_buffers(e->stamps, e->stamp, step);
+  region_begin_buffers(e, &sum.buffers, steps, index);
+  region_add_buffers(e, &sum.buffers, step);
   sum.within = region_gain_within(e, step);
   HALO_TRY(region_explain(&sum, lower_value_name(e->s, step)));
   e->depth++;
@@ -301,13 +285,13 @@ static halo_status region_divide(region_state *e, halo_steps *steps) {
   for (int32_t end = steps->count; end > 0 && status == HALO_OK;) {
     int32_t start = cuts[end].start;
     if (start < 0) {
-      status = region_keep(e, &steps->data[--end]);
+      status = region_keep(e, steps, --end);
       made[--next] = steps->data[end];
       continue;
     }
     halo_step out[2];
     int32_t count = 0;
-    status = region_settle(e, &steps->data[start], end - start, out, &count);
+    status = region_settle(e, steps, start, end, out, &count);
     next -= count;
     memcpy(&made[next], out, sizeof *out * (size_t)count);
     end = start;
@@ -371,14 +355,16 @@ halo_status lower_regions(lower_state *s, const halo_target *target) {
   e.most_buffers = region_most_buffers(s->caps, target);
   e.unit_is_plain = lower_plain_units(s);
   e.number_of_unit = halo_alloc(sizeof(int32_t) * ((size_t)plan->units.count + 1));
-  /* Each region may add one. */
-  size_t buffers = (size_t)plan->buffers.count + (size_t)plan->step_count + 1;
+  size_t added = REGION_ADDED * ((size_t)plan->step_count + 1);
+  size_t buffers = (size_t)plan->buffers.count + added;
   e.arg_of_buffer = halo_alloc(sizeof(int32_t) * buffers);
   e.stamps = halo_alloc(sizeof(int32_t) * buffers);
+  e.is_own = halo_alloc(buffers);
   halo_status status = region_divide(&e, &plan->steps);
   halo_free(e.unit_is_plain);
   halo_free(e.number_of_unit);
   halo_free(e.arg_of_buffer);
   halo_free(e.stamps);
+  halo_free(e.is_own);
   return status;
 }
