@@ -19,7 +19,9 @@
  *   HALO_STRICT_ORDER    1: reductions by bodies that may not be associative combine elements in order
  *   HALO_WIDE_INDICES    1: kernels count in 64 bits however small their arrays are
  *   HALO_REGION_TIME     microseconds that a kernel of many steps may take, as estimated, until it leaves
- *                        the device to others for a moment; unset: 50000
+ *                        the device to others for a moment; unset: 50000, and as HALO_LAUNCH_TIME says where that counts
+ *   HALO_LAUNCH_TIME     microseconds that a launch should take at most, as measured; 0: as long as it likes; unset: 100000 on
+ *                        GPUs, 0 elsewhere
  *   HALO_COLLECTIVE_TIMEOUT  seconds until a device that others wait for is given up; unset: 60
  *   HALO_SYNCHRONOUS     1: what a run needs of the host is done in the caller's thread
  *   HALO_WAIT_EACH       1: each kernel is waited for, so that a failure names it
@@ -59,6 +61,7 @@ typedef enum halo_config {
   HALO_CONFIG_STRICT_ORDER,
   HALO_CONFIG_WIDE_INDICES,
   HALO_CONFIG_REGION_TIME,
+  HALO_CONFIG_LAUNCH_TIME,
   HALO_CONFIG_COLLECTIVE_TIMEOUT,
   HALO_CONFIG_SYNCHRONOUS,
   HALO_CONFIG_WAIT_EACH,

@@ -4,7 +4,7 @@
 
 #include "base/config.h"
 #include "base/memory.h"
-#include "exec/run.h"
+#include "exec/watch.h"
 
 #include <string.h>
 
@@ -89,6 +89,12 @@ static halo_status program_make_room(halo_program *p) {
   HALO_TRY(halo_try_alloc(sizeof *p->random * steps, "the states of a program's random numbers",
                           &memory));
   p->random = memory;
+  HALO_TRY(halo_try_alloc(sizeof *p->speeds * steps, "the speeds of a program's steps", &memory));
+  p->speeds = memory;
+  size_t units = (size_t)p->plan->units.count + 1;
+  HALO_TRY(
+      halo_try_alloc(sizeof *p->budgets * units, "the budgets of a program's regions", &memory));
+  p->budgets = memory;
   return halo_memory_guard(program_make_profile, p);
 }
 
@@ -191,6 +197,7 @@ halo_status halo_program_create(halo_cl_device *device, halo_plan *plan,
   if (status == HALO_OK) {
     halo_program_seed(p, 0);
     program_survey(p, &plan->steps);
+    halo_watch_survey(p);
     /* Parts that wait for each other need threads of their own, or take turns. */
     bool waits = plan->is_shared && site->team && site->team->count > 1;
     bool synchronous = halo_config_flag(HALO_CONFIG_SYNCHRONOUS);
@@ -225,6 +232,8 @@ void halo_program_release(halo_program *p) {
   halo_free(p->asks_host);
   halo_free((void *)p->site.team);
   halo_free(p->random);
+  halo_free(p->speeds);
+  halo_free(p->budgets);
   halo_profile_deinit(&p->profile);
   halo_cl_free(p->constants);
   halo_built_unit *units = atomic_load(&p->units);

@@ -268,6 +268,7 @@ static halo_status run_check_causes(halo_run *run) {
 
 /* What a run needs before its first step. */
 static halo_status run_begin(halo_run *run) {
+  if (!run->program->plan->is_shared) halo_cl_ahead_limit(run->program->device);
   double since = halo_run_clock(run);
   HALO_TRY(run_take_results(run));
   HALO_TRY(run_take_arenas(run));

@@ -41,6 +41,11 @@ struct halo_run_set {
   void *states[];
 };
 
+/* So many groups of a launch took so many seconds, by themselves; zeros: nobody knows. */
+typedef struct halo_watch_speed {
+  double groups, seconds;
+} halo_watch_speed;
+
 struct halo_program {
   atomic_int references; /* the executable's, and each run's */
   halo_cl_device *device;
@@ -58,6 +63,8 @@ struct halo_program {
       may_use_sync_queue; /* it runs on the device's `sync_queue` when nothing else is in its way */
   pthread_mutex_t lock;   /* of what follows; never held while anything is waited for */
   uint64_t (*random)[2];  /* random states, low word first, by step number */
+  halo_watch_speed *speeds; /* by step number */
+  int64_t *budgets;         /* of regions (watch.h), by unit */
   halo_run_set *free_sets;
   halo_profile profile;
   atomic_bool ran;

@@ -68,6 +68,10 @@ void halo_run_queued(halo_run *run, const halo_step *step, cl_event *storage) {
   run->began = true;
   run->ahead++;
   halo_run_spent(run, HALO_HOST_LAUNCH, run->since);
+  /* What is expected to take longer leaves before, or is cut. */
+  double longest = run->program->device->longest;
+  halo_cl_ahead_add(run->program->device, run->queue,
+                    step->seconds < longest ? step->seconds : longest);
   if (!*storage) return;
   if (run->wanted) {
     halo_cl.clRetainEvent(*storage);
@@ -96,6 +100,7 @@ halo_status halo_run_steps(halo_run *run, const halo_steps *steps) {
 }
 
 halo_status halo_run_limit_ahead(halo_run *run) {
+  halo_cl_ahead_limit(run->program->device);
   if (run->ahead < STEP_MAX_AHEAD) return HALO_OK;
   run->ahead = 0;
   cl_event marker;

@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* exec/step_kernel.c: launches. */
-#include "exec/run.h"
+#include "exec/watch.h"
 
+#include "base/clock.h"
+#include "base/log.h"
 #include "base/memory.h"
 #include "base/progress.h"
+#include "opencl/event.h"
 
 /* What an argument of a kernel was last set to: equal ones need no call. Memory is known by its serial
  * number, since OpenCL may give the handle of released memory again. */
@@ -15,6 +18,8 @@ typedef struct kernel_bound {
 typedef struct kernel_state {
   cl_kernel handle;
   bool was_launched;
+  bool is_left;   /* the launch waits for `finish` */
+  int64_t budget; /* of a region, that the kernel has; 0: the plan's */
   size_t local[3];
   kernel_bound bound[]; /* by argument */
 } kernel_state;
@@ -98,14 +103,19 @@ static cl_int kernel_enqueue(halo_run *run, const halo_step *step, const kernel_
                                         part->global, state->local, 0, NULL, event);
 }
 
+static void kernel_most_groups(const halo_run *run, const halo_step *step,
+                               const kernel_state *state, uint64_t most[3]) {
+  for (uint32_t d = 0; d < step->grid.dims; d++) {
+    most[d] = halo_caps_most_groups(&run->program->device->caps, d, state->local[d]);
+  }
+}
+
 /* Queues the launch in as many parts as the device's limit of groups makes of it: nearly always one. The event is that of the
  * last one. */
 static cl_int kernel_enqueue_parts(halo_run *run, const halo_step *step, const kernel_state *state,
                                    cl_event *event) {
   uint64_t most[3] = {0};
-  for (uint32_t d = 0; d < step->grid.dims; d++) {
-    most[d] = halo_caps_most_groups(&run->program->device->caps, d, state->local[d]);
-  }
+  kernel_most_groups(run, step, state, most);
   halo_grid_part next = {0};
   bool more = halo_grid_next(&step->grid, state->local, most, &next);
   cl_int code = CL_SUCCESS;
@@ -117,11 +127,26 @@ static cl_int kernel_enqueue_parts(halo_run *run, const halo_step *step, const k
   return code;
 }
 
-static halo_status kernel_start(halo_run *run, const halo_step *step, void *data) {
+/* When a region is to leave, by what its launches took. */
+static halo_status kernel_set_budget(halo_run *run, const halo_step *step, kernel_state *state) {
+  int64_t budget = halo_watch_budget(run->program, step);
+  if (budget == state->budget) return HALO_OK;
+  state->budget = budget;
+  cl_uint first = (cl_uint)(2 * step->arg_count - step->whole_count);
+  for (int32_t v = 0; v < step->value_count; v++) {
+    cl_long value = budget;
+    if (step->values[v].what != HALO_VALUE_TIME) continue;
+    HALO_TRY(halo_cl_check(
+        halo_cl.clSetKernelArg(state->handle, first + (cl_uint)v, sizeof value, &value),
+        step->label));
+  }
+  return HALO_OK;
+}
+
+/* Puts the launch on the queue, all of it. */
+static halo_status kernel_launch(halo_run *run, const halo_step *step, kernel_state *state) {
   halo_cl_device *device = run->program->device;
-  kernel_state *state = data;
   cl_event storage, *event = halo_run_event(run, &storage);
-  HALO_TRY(kernel_bind(run, step, state));
   bool compiles = !state->was_launched && halo_cl_compiles_at_launch(device);
   bool waits = run->program->waits_each;
   if (compiles || waits) event = &storage;
@@ -138,5 +163,114 @@ static halo_status kernel_start(halo_run *run, const halo_step *step, void *data
   return HALO_OK;
 }
 
-const halo_step_runner halo_runner_kernel = {
-    .prepare = kernel_prepare, .release = kernel_release, .start = kernel_start};
+/* ---- Launches that may take long: watch.h ---- */
+
+/* All that was queued before has happened. */
+static halo_status kernel_await_queue(halo_run *run, const halo_step *step) {
+  cl_event marker;
+  HALO_TRY(halo_cl_check(halo_cl.clEnqueueMarkerWithWaitList(run->queue, 0, NULL, &marker),
+                         step->label));
+  halo_status status = halo_cl_await(marker);
+  halo_cl.clReleaseEvent(marker);
+  return status;
+}
+
+/* So many work items in groups. */
+static double kernel_count_groups(const halo_step *step, const kernel_state *state,
+                                  const size_t global[3]) {
+  double groups = 1;
+  for (uint32_t d = 0; d < step->grid.dims; d++) {
+    size_t along = global[d] / state->local[d];
+    groups *= (double)along;
+  }
+  return groups;
+}
+
+/* Whether the launch is, or may be, so long that it has to be cut. */
+static bool kernel_is_long(halo_program *p, const halo_step *step, const kernel_state *state) {
+  if (!halo_watch_may_cut(p, step)) return false;
+  double all = kernel_count_groups(step, state, step->grid.global);
+  return halo_watch_groups(p, step, all) < all;
+}
+
+/* Launches a part of all, and waits for it. */
+static halo_status kernel_launch_part(halo_run *run, const halo_step *step,
+                                      const kernel_state *state, const halo_grid_part *part,
+                                      bool is_last) {
+  cl_event *wanted = run->wanted, storage;
+  if (!is_last) run->wanted = NULL;
+  (void)halo_run_event(run, &storage);
+  double since = halo_clock();
+  halo_status status = halo_cl_check(kernel_enqueue(run, step, state, part, &storage), step->label);
+  if (status == HALO_OK) status = halo_cl_await(storage);
+  if (status == HALO_OK) {
+    double groups = kernel_count_groups(step, state, part->global);
+    halo_watch_note(run->program, step, groups, halo_clock() - since);
+    halo_run_queued(run, step, &storage);
+  } else if (storage) {
+    halo_cl.clReleaseEvent(storage);
+  }
+  run->wanted = wanted;
+  return status;
+}
+
+/* In parts that are measured, until the whole is known to be short enough. */
+static halo_status kernel_launch_parts(halo_run *run, const halo_step *step,
+                                       const kernel_state *state) {
+  HALO_TRY(kernel_await_queue(run, step));
+  double all = kernel_count_groups(step, state, step->grid.global);
+  halo_grid_part part = {0}, next;
+  int parts = 0;
+  for (bool more = true; more; parts++) {
+    uint64_t most[3] = {0};
+    kernel_most_groups(run, step, state, most);
+    double groups = halo_watch_groups(run->program, step, all);
+    halo_grid_most(&step->grid, state->local, groups, most);
+    halo_grid_next(&step->grid, state->local, most, &part);
+    next = part;
+    more = halo_grid_next(&step->grid, state->local, most, &next);
+    HALO_TRY(kernel_launch_part(run, step, state, &part, !more));
+  }
+  HALO_LOG(HALO_LOG_DEBUG, "kernel %s: launched in %d part%s", step->label, parts,
+           halo_plural(parts));
+  return HALO_OK;
+}
+
+static bool kernel_asks_host(const halo_program *p, const halo_step *step) {
+  return halo_watch_may_cut(p, step);
+}
+
+static halo_status kernel_start(halo_run *run, const halo_step *step, void *data) {
+  halo_program *p = run->program;
+  kernel_state *state = data;
+  HALO_TRY(kernel_bind(run, step, state));
+  HALO_TRY(kernel_set_budget(run, step, state));
+  state->is_left = false;
+  if (p->asks_host[step->number]) {
+    state->is_left = kernel_is_long(p, step, state) || halo_cl_ahead_is_full(p->device);
+  }
+  return state->is_left ? HALO_OK : kernel_launch(run, step, state);
+}
+
+static bool kernel_is_over(void *data, bool *moved) {
+  const kernel_state *state = data;
+  *moved = false;
+  return !state->is_left;
+}
+
+static halo_status kernel_finish(halo_run *run, const halo_step *step, void *data) {
+  halo_program *p = run->program;
+  kernel_state *state = data;
+  if (!state->is_left) return HALO_OK;
+  state->is_left = false;
+  halo_cl_ahead_limit(p->device);
+  if (kernel_is_long(p, step, state)) return kernel_launch_parts(run, step, state);
+  return kernel_launch(run, step, state);
+}
+
+const halo_step_runner halo_runner_kernel = {.prepare = kernel_prepare,
+                                             .release = kernel_release,
+                                             .asks_host = kernel_asks_host,
+                                             .start = kernel_start,
+                                             .is_over = kernel_is_over,
+                                             .finish = kernel_finish};

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* exec/step_while.c: loops, of known length or until their condition says no. */
-#include "exec/run.h"
+#include "exec/watch.h"
 
+#include "base/clock.h"
 #include "base/memory.h"
 
 enum { WHILE_CONDITION, WHILE_BODY };
@@ -25,8 +26,7 @@ static void while_release(void *data) {
 }
 
 static bool while_asks_host(const halo_program *p, const halo_step *step) {
-  (void)p;
-  return step->trips < 0 || halo_run_is_long(step);
+  return step->trips < 0 || halo_run_is_long(step) || halo_watch_is_long(p, step);
 }
 
 /* Asks the device, without waiting. */
@@ -121,11 +121,15 @@ static halo_status while_finish(halo_run *run, const halo_step *step, void *data
   HALO_TRY(while_hear(run, state));
   bool odd = false;
   while (*state->more.data) {
+    double since = halo_clock();
     HALO_TRY(while_round(run, step));
     odd = !odd;
     HALO_TRY(halo_run_steps(run, &step->lists[WHILE_CONDITION]));
     HALO_TRY(while_ask(run, step, state));
     HALO_TRY(while_hear(run, state));
+    /* Nothing else was queued: the time is that of the region's launch. */
+    const halo_step *launch = step->goes_on ? &step->lists[WHILE_BODY].data[0] : NULL;
+    if (launch) halo_watch_note_region(run->program, launch, halo_clock() - since);
   }
   return while_settle(run, step, odd);
 }

@@ -59,6 +59,12 @@ double halo_grid_groups(const halo_grid *grid) {
   return groups;
 }
 
+double halo_grid_pieces(const halo_grid *grid) {
+  double pieces = halo_grid_groups(grid);
+  size_t across = grid->global[0] / grid->local[0];
+  return grid->any_x ? pieces : pieces / (double)across;
+}
+
 bool halo_grid_has_single_items(const halo_grid *grid) {
   bool apart = true;
   for (uint32_t d = 0; d < grid->dims; d++) apart &= grid->local[d] == 1;
@@ -67,7 +73,7 @@ bool halo_grid_has_single_items(const halo_grid *grid) {
 
 bool halo_grid_next(const halo_grid *grid, const size_t local[3], const uint64_t most[3],
                     halo_grid_part *part) {
-  bool first = part->global[0] == 0, carry = !first;
+  bool first = part->global[0] == 0, carry = !first, within = false;
   for (uint32_t d = 0; d < 3; d++) {
     size_t all = d < grid->dims ? grid->global[d] : 1;
     bool cut = d < grid->dims && (d > 0 || grid->any_x) && most[d] && all / local[d] > most[d];
@@ -76,9 +82,20 @@ bool halo_grid_next(const halo_grid *grid, const size_t local[3], const uint64_t
     carry = carry && part->offset[d] == all;
     if (carry) part->offset[d] = 0;
     size_t left = all - part->offset[d];
-    part->global[d] = left < step ? left : step;
+    /* What was begun with so many along this axis goes on with as many. */
+    if (!within) part->global[d] = left < step ? left : step;
+    within |= part->offset[d] > 0;
   }
   return !carry;
+}
+
+void halo_grid_most(const halo_grid *grid, const size_t local[3], double groups, uint64_t most[3]) {
+  for (uint32_t d = 0; d < grid->dims; d++) {
+    size_t along = grid->global[d] / local[d];
+    uint64_t fit = groups < 1 ? 1 : groups < (double)along ? (uint64_t)groups : along;
+    if (!most[d] || most[d] > fit) most[d] = fit;
+    groups /= (double)along;
+  }
 }
 
 /* ---- Kernels ---- */
@@ -120,17 +137,38 @@ int64_t halo_kernel_argument_bytes(const halo_kernel *kernel, uint32_t address_b
 
 bool halo_kernel_takes_any_group(const halo_kernel *kernel) { return kernel->facts.group[0] == 0; }
 
+/* A text as part of a kernel of a program. Its launches may be cut into parts along x, each with a global offset, which
+ * get_group_id does not count. */
+static void kernel_render_part(halo_strbuf *out, const halo_kernel *kernel, const char *text,
+                               size_t length, const char *unit) {
+  const char *end = text + length, *from = text;
+  size_t group = kernel->facts.group[0];
+  for (const char *at = text; at < end; at++) {
+    if (*at != HALO_HOLE_GROUP_ID_0) continue;
+    halo_text_render(out, from, (size_t)(at - from), HALO_FORM_KERNEL, unit);
+    if (group > 1) {
+      halo_strbuf_printf(out, "(get_group_id(0) + get_global_offset(0) / %zu)", group);
+    } else {
+      halo_strbuf_append(out, "get_global_id(0)");
+    }
+    from = at + 1;
+  }
+  halo_text_render(out, from, (size_t)(end - from), HALO_FORM_KERNEL, unit);
+}
+
 void halo_kernel_render(halo_strbuf *out, const halo_kernel *kernel, halo_kernel_form form,
                         const char *unit) {
   const char *text = kernel->text, *head = text;
-  if (form == HALO_FORM_KERNEL && !halo_kernel_takes_any_group(kernel)) {
-    const size_t *group = kernel->facts.group;
-    while (*head && *head != HALO_HOLE_HEAD) head++;
-    halo_text_render(out, text, (size_t)(head - text), form, unit);
-    halo_strbuf_printf(out, "__attribute__((reqd_work_group_size(%zu, %zu, %zu))) ", group[0],
-                       group[1], group[2]);
+  if (form != HALO_FORM_KERNEL || halo_kernel_takes_any_group(kernel)) {
+    halo_text_render(out, text, strlen(text), form, unit);
+    return;
   }
-  halo_text_render(out, head, strlen(head), form, unit);
+  const size_t *group = kernel->facts.group;
+  while (*head && *head != HALO_HOLE_HEAD) head++;
+  kernel_render_part(out, kernel, text, (size_t)(head - text), unit);
+  halo_strbuf_printf(out, "__attribute__((reqd_work_group_size(%zu, %zu, %zu))) ", group[0],
+                     group[1], group[2]);
+  kernel_render_part(out, kernel, head, strlen(head), unit);
 }
 
 const halo_kernel *halo_kernel_make(halo_arena *arena, const halo_kernel *kernel) {
@@ -140,7 +178,7 @@ const halo_kernel *halo_kernel_make(halo_arena *arena, const halo_kernel *kernel
   made->text = halo_arena_strdup(arena, kernel->text);
   made->bytes = text.length;
   for (const char *at = kernel->text; *at; at++) {
-    made->facts.asks_x |= *at == HALO_HOLE_GROUP_ID_0 || *at == HALO_HOLE_GLOBAL_SIZE_0;
+    made->facts.asks_x |= *at == HALO_HOLE_GLOBAL_SIZE_0;
   }
   halo_strbuf_deinit(&text);
   return made;

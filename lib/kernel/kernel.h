@@ -50,8 +50,7 @@ typedef struct halo_grid {
   size_t global[3], local[3]; /* work items along each dimension, of all and of a group */
   size_t items;               /* along the first dimension, that do something; 0: all do */
   bool any_local;             /* halo_kernel_takes_any_group of the kernel */
-  bool
-      any_x; /* parts along x will do: no work item asks there for its group or for all work items */
+  bool any_x;                 /* parts along x will do: asks_x of the kernel is not set */
 } halo_grid;
 
 /* So many work items, or a few more that do nothing, in groups of `local`. */
@@ -62,27 +61,33 @@ size_t halo_grid_height(const halo_grid *grid);
 /* All work items, and groups. */
 double halo_grid_count(const halo_grid *grid);
 double halo_grid_groups(const halo_grid *grid);
+/* Parts that a launch can be cut into at most. */
+double halo_grid_pieces(const halo_grid *grid);
 /* Whether each work item is a group of its own. */
 bool halo_grid_has_single_items(const halo_grid *grid);
 
 /* A part of a launch: work items from `offset` on. get_global_id counts the offset, and get_group_id does not: along y and z
- * kernels ask for the former only. */
+ * kernels ask for the former only, and along x halo_kernel_render adds the offset. */
 typedef struct halo_grid_part {
   size_t offset[3], global[3];
 } halo_grid_part;
 /* Sets `part` to the next part of a launch in groups of `local`, which has `most` groups along each dimension at most (0: any
- * number), along x only where any_x is set. All zeros come before the first part. False: there is none left. */
+ * number), along x only where any_x is set. All zeros come before the first part. False: there is none left. `most` may be another
+ * for each part. */
 bool halo_grid_next(const halo_grid *grid, const size_t local[3], const uint64_t most[3],
                     halo_grid_part *part);
+/* Lowers `most` so that a part has at most `groups` groups in all, and at least one. */
+void halo_grid_most(const halo_grid *grid, const size_t local[3], double groups, uint64_t most[3]);
 
 /* ---- Kernels ---- */
 
 /* Meaning of a kernel's arguments by value. */
 typedef enum halo_argument_value {
-  HALO_VALUE_NONE,        /* a buffer */
-  HALO_VALUE_NUMBER,      /* a number known when the plan is made, such as a size */
-  HALO_VALUE_REPLICA_ID,  /* of the run: which replica, */
-  HALO_VALUE_PARTITION_ID /* and which partition of the program it is */
+  HALO_VALUE_NONE,         /* a buffer */
+  HALO_VALUE_NUMBER,       /* a number known when the plan is made, such as a size */
+  HALO_VALUE_REPLICA_ID,   /* of the run: which replica, */
+  HALO_VALUE_PARTITION_ID, /* and which partition of the program it is */
+  HALO_VALUE_TIME /* nanoseconds, as a region estimates them, until it leaves; the plan's, or what the executor found out */
 } halo_argument_value;
 
 /* A parameter: memory, as a pointer and an offset in elements, or a value. */
@@ -107,7 +112,7 @@ typedef struct halo_kernel_facts {
   size_t group[3];
   bool has_loops; /* that compilers are not told to write out */
   bool
-      asks_x; /* for the number of a group, or of all work items, along x; halo_kernel_make finds out */
+      asks_x; /* for the number of all work items along x: no part may do; halo_kernel_make finds out */
 } halo_kernel_facts;
 
 typedef struct halo_kernel {

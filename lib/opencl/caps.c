@@ -69,6 +69,7 @@ static const struct caps_field {
     CAPS_FIELD(CAPS_U64, global_cache),
     CAPS_FIELD(CAPS_U64, max_constant),
     CAPS_FIELD(CAPS_U64, max_parameters),
+    CAPS_FIELD(CAPS_U64, watchdog_ms),
     CAPS_FIELD(CAPS_U64, max_rounds),
 };
 enum {

@@ -55,6 +55,7 @@ typedef struct halo_caps {
   uint64_t global_cache;   /* bytes; 0: unknown */
   uint64_t max_constant;   /* bytes of a __constant argument */
   uint64_t max_parameters; /* bytes of all arguments of a kernel */
+  uint64_t watchdog_ms;    /* after which the driver ends a launch; 0: never, or nobody knows */
   uint64_t max_rounds; /* of all loops together that a work item may do; 0: as many as it likes */
 } halo_caps;
 

@@ -68,6 +68,16 @@ static halo_status device_treat(halo_caps *caps) {
                    halo_config_name(HALO_CONFIG_TREAT_AS), kind);
 }
 
+/* Drivers of GPUs end what takes some seconds, and a display waits for every launch. */
+static halo_status device_limit_time(halo_cl_device *device) {
+  const uint64_t usual = device->caps.is_gpu ? 100000 : 0;
+  uint64_t micros;
+  HALO_TRY(halo_config_number(HALO_CONFIG_LAUNCH_TIME, usual, &micros));
+  device->longest = (double)micros * 1e-6;
+  if (micros) device->ahead = halo_cl_ahead_create();
+  return HALO_OK;
+}
+
 static halo_status device_init(halo_cl_device *device, const halo_cl_options *options,
                                const halo_cl_item *item) {
   uint64_t limit = options->memory_limit;
@@ -79,6 +89,7 @@ static halo_status device_init(halo_cl_device *device, const halo_cl_options *op
     HALO_TRY(device_check_denormals());
     HALO_TRY(device_open_queues(device, item));
     HALO_TRY(device_treat(&device->caps));
+    HALO_TRY(device_limit_time(device));
   }
   device->memory = halo_cl_memory_create(limit ? limit : device->caps.global_memory);
   char *directory = !options->cache_dir   ? halo_config_cache_dir()
@@ -102,6 +113,7 @@ static void device_destroy(halo_cl_device *device) {
   halo_cl_process_remove(device);
   halo_cl_stages_release(device);
   device_finish_queues(device);
+  halo_cl_ahead_release(device->ahead);
   halo_cl_timeline_release(device->timeline);
   halo_cl_programs_release(device->programs);
   halo_cl_memory_release(device->memory);

@@ -42,6 +42,7 @@ typedef struct halo_cl_memory halo_cl_memory;     /* of a device: memory.c */
 typedef struct halo_cl_programs halo_cl_programs; /* of a device: program.c */
 typedef struct halo_cl_timeline halo_cl_timeline; /* of a device: timeline.c */
 typedef struct halo_cl_stages halo_cl_stages;     /* of a device: staging.c */
+typedef struct halo_cl_ahead halo_cl_ahead;       /* of a device: ahead.c */
 
 /* A device with its own context and three in-order queues: programs run on one, what they start beside
  * themselves on the second, copies to and from the host on the third, and events order what of one depends on
@@ -67,6 +68,8 @@ typedef struct halo_cl_device {
   halo_cl_programs *programs;
   halo_cl_timeline *timeline;
   halo_cl_stages *stages;
+  halo_cl_ahead *ahead;  /* NULL where nothing limits what is queued */
+  double longest;        /* seconds that a launch should take at most; 0: as long as it likes */
   atomic_int references; /* use retain and release */
   void (*destroy)(
       struct halo_cl_device *device); /* called by the one who drops the last reference */
@@ -163,6 +166,16 @@ cl_event halo_cl_timeline_event(halo_cl_device *device, uint64_t ticket);
  * for: between these two, which hold a reference to the device. */
 void halo_cl_work_begin(halo_cl_device *device);
 void halo_cl_work_end(halo_cl_device *device);
+
+/* ---- How much is queued (ahead.c) ---- */
+
+/* Counts a command that was put on `queue` and is expected to take so many seconds. Where nothing limits what is queued, this and
+ * the other two do nothing. */
+void halo_cl_ahead_add(halo_cl_device *device, cl_command_queue queue, double seconds);
+/* Whether the device will be busy for about a second, by what the last commands took. */
+bool halo_cl_ahead_is_full(halo_cl_device *device);
+/* Waits until it is not. Failures of commands are not told. */
+void halo_cl_ahead_limit(halo_cl_device *device);
 
 /* ---- Copies to and from the host (staging.c) ---- */
 

@@ -75,6 +75,10 @@ halo_cl_stages *halo_cl_stages_create(void);
 /* Of a device whose queues still work. */
 void halo_cl_stages_release(halo_cl_device *device);
 
+/* ahead.c */
+halo_cl_ahead *halo_cl_ahead_create(void);
+void halo_cl_ahead_release(halo_cl_ahead *ahead);
+
 /* timeline.c */
 halo_cl_timeline *halo_cl_timeline_create(void);
 void halo_cl_timeline_release(halo_cl_timeline *timeline);

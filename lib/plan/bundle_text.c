@@ -325,7 +325,7 @@ halo_status bundle_make(lower_state *s, const halo_target *target, const bundle 
   bundle_set_args(&t, lower_constant_leaf(s, table, "shares of a bundle"), launch);
   halo_literal_release(table);
   launch->grid = halo_grid_line(pieces * (int64_t)t.group, t.group);
-  launch->grid.any_local = true;
+  launch->grid.any_local = launch->grid.any_x = true;
   halo_vec_deinit(&t.offset);
   halo_vec_deinit(&t.whole);
   halo_strbuf_deinit(&t.pointers);

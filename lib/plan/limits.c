@@ -42,6 +42,16 @@ static halo_status limits_check_grid(const halo_step *step, const halo_caps *cap
   return HALO_OK;
 }
 
+/* What is left of a launch where it is cut as far as can be, by estimate. */
+static halo_status limits_check_time(const halo_step *step, const halo_caps *caps) {
+  int64_t budget;
+  double seconds = step->seconds / halo_grid_pieces(&step->grid);
+  if (halo_step_leaves(step, &budget)) seconds = (double)budget * 1e-9;
+  if (!caps->watchdog_ms || seconds * 1e3 <= (double)caps->watchdog_ms) return HALO_OK;
+  return limits_refuse(step, caps, "milliseconds in one piece", (uint64_t)(seconds * 1e3),
+                       caps->watchdog_ms);
+}
+
 static halo_status limits_check_steps(const halo_plan *plan, const halo_steps *steps,
                                       const halo_caps *caps) {
   for (int32_t i = 0; i < steps->count; i++) {
@@ -51,6 +61,7 @@ static halo_status limits_check_steps(const halo_plan *plan, const halo_steps *s
     }
     if (step->kind != HALO_STEP_KERNEL) continue;
     HALO_TRY(limits_check_grid(step, caps));
+    HALO_TRY(limits_check_time(step, caps));
     const halo_kernel *kernel = limits_kernel(plan, step);
     int64_t bytes = kernel ? halo_kernel_argument_bytes(kernel, caps->address_bits) : 0;
     if (caps->max_parameters && bytes > (int64_t)caps->max_parameters) {

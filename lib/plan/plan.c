@@ -84,6 +84,15 @@ void halo_plan_index_steps(halo_steps *steps, halo_step **by_number) {
   }
 }
 
+bool halo_step_leaves(const halo_step *step, int64_t *budget) {
+  for (int32_t v = 0; v < step->value_count; v++) {
+    if (step->values[v].what != HALO_VALUE_TIME) continue;
+    if (budget) *budget = step->values[v].number;
+    return true;
+  }
+  return false;
+}
+
 static void plan_print_buffer(halo_strbuf *out, const halo_plan *plan, int32_t id) {
   const halo_plan_buffer *b = &plan->buffers.data[id];
   switch (b->place) {
@@ -101,7 +110,8 @@ static void plan_print_buffer(halo_strbuf *out, const halo_plan *plan, int32_t i
 
 static void plan_print_value(halo_strbuf *out, const halo_plan_value *value) {
   switch (value->what) {
-    case HALO_VALUE_NUMBER: halo_strbuf_printf(out, ", %lld", (long long)value->number); return;
+    case HALO_VALUE_NUMBER:
+    case HALO_VALUE_TIME: halo_strbuf_printf(out, ", %lld", (long long)value->number); return;
     case HALO_VALUE_REPLICA_ID: halo_strbuf_append(out, ", replica"); return;
     case HALO_VALUE_PARTITION_ID: halo_strbuf_append(out, ", partition"); return;
     case HALO_VALUE_NONE: return;

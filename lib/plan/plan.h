@@ -58,7 +58,7 @@ typedef struct halo_plan_arg {
 typedef struct halo_plan_value {
   halo_argument_value what;
   int32_t size;   /* bytes: 4 or 8 */
-  int64_t number; /* of HALO_VALUE_NUMBER */
+  int64_t number; /* of HALO_VALUE_NUMBER and HALO_VALUE_TIME */
 } halo_plan_value;
 
 /* A value that a loop carries on, and what a round makes of it. */
@@ -111,6 +111,9 @@ struct halo_step {
   int64_t channel;
   const struct halo_plan_collective *collective;
 };
+
+/* Whether a launch is of a region that leaves after some time, and by which budget of the plan, in nanoseconds (NULL: whatever). */
+bool halo_step_leaves(const halo_step *step, int64_t *budget);
 
 typedef struct halo_plan_constant {
   int64_t offset;

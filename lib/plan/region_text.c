@@ -444,8 +444,7 @@ static int64_t region_round_cost(const region_text *t, const halo_step *loop) {
 static void region_emit_head(region_text *t, const halo_step *loop, int32_t number) {
   bool inner = region_price_step(t->e, loop).loops > 1;
   region_line(t, "if (resume == %d) resume = 0;", number);
-  region_open(t, "if (%sspent > %lld)", inner ? "!resume && " : "",
-              (long long)(t->e->longest * 1e9));
+  region_open(t, "if (%sspent > most)", inner ? "!resume && " : "");
   region_open(t, "if (%s == 0)", region_item(t));
   region_line(t, "((__global uchar *)place)[0] = 1;");
   region_line(t, "((__global int *)place)[1] = %d;", number);
@@ -599,16 +598,18 @@ static void region_put_types(const region_text *t, halo_strbuf *out, bool begin)
   }
 }
 
-/* The kernel's parameters, bytes of memory each, and whether it goes on. */
+/* The kernel's parameters: bytes of memory each, whether it goes on, and when it leaves. */
 static void region_set_parameters(const region_text *t, halo_kernel *kernel) {
   halo_arena *arena = &t->e->s->texts;
-  kernel->param_count = t->args.count + region_goes_on(t);
+  kernel->param_count = t->args.count + (region_goes_on(t) ? 2 : 0);
   halo_kernel_param *params = halo_arena_array(arena, halo_kernel_param, kernel->param_count);
   for (int32_t a = 0; a < t->args.count; a++) {
     params[a] = (halo_kernel_param){.name = t->names.data[a], .type = "uchar"};
   }
   if (region_goes_on(t)) {
     params[t->args.count] = (halo_kernel_param){.name = "goes_on", .type = "int", .is_value = true};
+    params[t->args.count + 1] =
+        (halo_kernel_param){.name = "most", .type = "long", .is_value = true};
   }
   kernel->params = params;
 }

@@ -95,8 +95,8 @@ typedef struct region_kernel {
   halo_plan_arg *args;
 } region_kernel;
 
-/* The kernel, and a unit of the plan for it. With a place it has one argument more, by value: whether it goes
- * on (an int). */
+/* The kernel, and a unit of the plan for it. With a place it has two arguments more, by value: whether it goes
+ * on (an int), and after how many nanoseconds by its own count it leaves (a long). */
 region_kernel region_make_kernel(const region_state *e, const region_run *run);
 
 #endif

@@ -188,10 +188,13 @@ static halo_step region_launch(const region_state *e, const region_kernel *kerne
                      .trips = -1};
 }
 
-static void region_give_value(const region_state *e, halo_step *launch, int64_t number) {
-  halo_plan_value value = {.what = HALO_VALUE_NUMBER, .size = 4, .number = number};
-  launch->values = halo_arena_copy(&e->s->plan->arena, &value, sizeof value);
-  launch->value_count = 1;
+/* Whether the region goes on, and when it is to leave. */
+static void region_give_values(const region_state *e, halo_step *launch, int64_t goes_on) {
+  const halo_plan_value values[] = {
+      {.what = HALO_VALUE_NUMBER, .size = 4, .number = goes_on},
+      {.what = HALO_VALUE_TIME, .size = 8, .number = (int64_t)(e->longest * 1e9)}};
+  launch->values = halo_arena_copy(&e->s->plan->arena, values, sizeof values);
+  launch->value_count = 2;
 }
 
 /* A buffer for the place where a region leaves off, alive from its first step to its last. */
@@ -239,7 +242,7 @@ static halo_status region_settle(region_state *e, const halo_steps *list, int32_
   out[0].flops = lower_saturated(flops);
   *made = may_leave ? 2 : 1;
   if (!may_leave) return HALO_OK;
-  region_give_value(e, &out[0], 0);
+  region_give_values(e, &out[0], 0);
   halo_plan_arg place = {run.place, 1, false};
   out[1] = (halo_step){.kind = HALO_STEP_WHILE, .number = number, .unit = -1, .trips = -1};
   out[1].label = halo_arena_printf(arena, "%s goes on", name);
@@ -250,7 +253,7 @@ static halo_status region_settle(region_state *e, const halo_steps *list, int32_
   lists[0].label = "condition";
   lists[1].label = "body";
   halo_step again = region_launch(e, &kernel, number, label);
-  region_give_value(e, &again, 1);
+  region_give_values(e, &again, 1);
   halo_vec_push(&lists[1], again);
   return HALO_OK;
 }
@@ -309,12 +312,12 @@ static halo_status region_divide(region_state *e, halo_steps *steps) {
 
 /* ---- The plan ---- */
 
-/* Arguments that a kernel may have, one of which may be a number. */
+/* Arguments that a kernel may have beside two numbers. */
 static int32_t region_most_buffers(const halo_caps *caps, const halo_target *target) {
-  enum { NUMBER = 8 };
+  enum { NUMBERS = 16 };
   int32_t most = target->max_buffers, each = (int32_t)caps->address_bits / 8 + 8;
   if (!caps->max_parameters) return most;
-  int64_t room = ((int64_t)caps->max_parameters - NUMBER) / each;
+  int64_t room = ((int64_t)caps->max_parameters - NUMBERS) / each;
   return room < most ? (int32_t)room : most;
 }
 
@@ -345,8 +348,9 @@ void lower_begin_regions(lower_state *s, const halo_target *target) {
 
 halo_status lower_regions(lower_state *s, const halo_target *target) {
   halo_plan *plan = s->plan;
-  uint64_t longest;
-  HALO_TRY(halo_config_number(HALO_CONFIG_REGION_TIME, 50000, &longest));
+  /* Estimates for GPUs may be too low by a factor of 50. */
+  uint64_t usual = s->caps->is_gpu ? 2000 : 50000, longest;
+  HALO_TRY(halo_config_number(HALO_CONFIG_REGION_TIME, usual, &longest));
   if (region_listed(s) < 0) return HALO_OK;
   region_state e = {
       .s = s, .target = target, .forced = region_listed(s) > 0, .longest = (double)longest * 1e-6};

@@ -55,6 +55,19 @@ START_TEST(sizes) {
   check_kernel(&kernel, HALO_FORM_KERNEL,
                "int g(int x);\n"
                "__attribute__((reqd_work_group_size(16, 8, 1))) __kernel void u7(int x)");
+  /* Where a launch begins counts for the number of a group. */
+  halo_kernel asks = {.text = HALO_HEAD "u(int x) { x = " HALO_GROUP_ID_0 "; }",
+                      .facts = {.group = {16, 8, 1}}};
+  check_kernel(&asks, HALO_FORM_KERNEL,
+               "__attribute__((reqd_work_group_size(16, 8, 1))) __kernel void u(int x) "
+               "{ x = (get_group_id(0) + get_global_offset(0) / 16); }");
+  ck_assert(!halo_kernel_make(&arena, &asks)->facts.asks_x);
+  asks.facts.group[0] = 1;
+  check_kernel(&asks, HALO_FORM_KERNEL,
+               "__attribute__((reqd_work_group_size(1, 8, 1))) __kernel void u(int x) "
+               "{ x = get_global_id(0); }");
+  asks.text = HALO_HEAD "u(int x) { x = \016; }";
+  ck_assert(halo_kernel_make(&arena, &asks)->facts.asks_x);
   check_kernel(&kernel, HALO_FORM_SINGLE_ITEM,
                "int g(int x);\nstatic void u7(const size_t h_x, const size_t h_y, int x)");
 }
@@ -143,6 +156,47 @@ START_TEST(parts) {
 }
 END_TEST
 
+/* Each group is in one part, however many groups parts may have in all, and whatever that is for each of them. */
+START_TEST(changing_parts) {
+  const halo_grid shapes[] = {{.dims = 3, .global = {20, 14, 9}, .local = {4, 2, 1}, .any_x = true},
+                              {.dims = 3, .global = {20, 14, 9}, .local = {4, 2, 1}},
+                              {.dims = 1, .global = {640}, .local = {8}, .any_x = true}};
+  for (int seed = 0; seed < 60; seed++) {
+    const halo_grid *grid = &shapes[seed % 3];
+    static int seen[20 * 14 * 9];
+    memset(seen, 0, sizeof seen);
+    halo_grid_part part = {0};
+    for (unsigned random = (unsigned)seed * 7919 + 1;;) {
+      random = random * 1103515245 + 12345;
+      double groups = 0.5 + (random >> 16) % 97;
+      uint64_t most[3] = {0};
+      halo_grid_most(grid, grid->local, groups, most);
+      if (!halo_grid_next(grid, grid->local, most, &part)) break;
+      for (size_t z = 0; z < part.global[2]; z++) {
+        for (size_t y = 0; y < part.global[1]; y++) {
+          for (size_t x = 0; x < part.global[0]; x++) {
+            size_t row = part.offset[1] + y;
+            if (grid->dims > 1) row += (part.offset[2] + z) * 14;
+            seen[row * (grid->dims > 1 ? 20 : 1) + part.offset[0] + x]++;
+          }
+        }
+      }
+    }
+    size_t all = grid->global[0];
+    for (uint32_t d = 1; d < grid->dims; d++) all *= grid->global[d];
+    for (size_t i = 0; i < all; i++) {
+      if (seen[i] != 1) ck_abort_msg("seed %d: item %zu is in %d parts", seed, i, seen[i]);
+    }
+  }
+  /* So many groups in all, from the first axis on. */
+  uint64_t most[3] = {0, 0, 2};
+  halo_grid_most(&shapes[0], shapes[0].local, 17, most);
+  ck_assert_uint_eq(most[0], 5);
+  ck_assert_uint_eq(most[1], 3);
+  ck_assert_uint_eq(most[2], 1);
+}
+END_TEST
+
 /* ---- Kernels ---- */
 
 static const halo_kernel_param params[] = {
@@ -193,6 +247,7 @@ int main(void) {
   tcase_add_test(tests, bytes);
   tcase_add_test(tests, grids);
   tcase_add_test(tests, parts);
+  tcase_add_test(tests, changing_parts);
   tcase_add_test(tests, parameters);
   tcase_add_test(tests, made);
   suite_add_tcase(suite, tests);

@@ -33,12 +33,19 @@ static char *read_text(const char *path) {
  * NULL. */
 static size_t match_template(const char *source, const char *text, const char **group) {
   static const char sizes[] = "__attribute__((reqd_work_group_size(";
+  static const char asked[] = "get_group_id(0)",
+                    offset[] = "(get_group_id(0) + get_global_offset(0) / ";
   const char *at = source;
   *group = NULL;
   for (; *text; at++, text++) {
     if (!*group && strncmp(at, sizes, strlen(sizes)) == 0) {
       *group = at + strlen(sizes);
       at = strstr(at, ")))") + strlen("))) ");
+    }
+    /* Where a launch begins is added to the number of a group. */
+    if (strncmp(text, asked, strlen(asked)) == 0 && strncmp(at, offset, strlen(offset)) == 0) {
+      at = strchr(at + strlen(offset), ')') + 1;
+      text += strlen(asked);
     }
     if (*at != *text) return 0;
   }

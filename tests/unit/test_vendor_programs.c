@@ -78,8 +78,8 @@ START_TEST(programs) {
 }
 END_TEST
 
-/* A device with few groups along x: what asks for the number of its group there is refused by name, and all else is cut. */
-START_TEST(refused) {
+/* A device with few groups along x: launches are cut, those of kernels that ask for the number of their group, too. */
+START_TEST(narrow) {
   char path[] = "/tmp/halo-caps.XXXXXX", device[64];
   FILE *file = fdopen(mkstemp(path), "w");
   /* By the number of groups, and by that of their work items. */
@@ -95,15 +95,54 @@ START_TEST(refused) {
                         "  ROOT y = f32[1000000] negate(x)\n}\n",
                         NULL, &executable));
   halo_executable_release(executable);
+  /* Rows, too, which are groups. */
   const halo_compile_options row = {.kernels = "reduce:row"};
-  ck_fails(
-      run_try_compile(client,
-                      "HloModule m\nadd {\n  a = f32[] parameter(0)\n  b = f32[] parameter(1)\n"
-                      "  ROOT s = f32[] add(a, b)\n}\n"
-                      "ENTRY e {\n  x = f32[100,4096] parameter(0)\n  z = f32[] constant(0)\n"
-                      "  ROOT r = f32[100] reduce(x, z), dimensions={1}, to_apply=add\n}\n",
-                      &row, &executable),
-      HALO_UNIMPLEMENTED, "r reduce:row needs 100 work groups along x; the device narrow allows 4");
+  ck_ok(run_try_compile(client,
+                        "HloModule m\nadd {\n  a = f32[] parameter(0)\n  b = f32[] parameter(1)\n"
+                        "  ROOT s = f32[] add(a, b)\n}\n"
+                        "ENTRY e {\n  x = f32[100,4096] parameter(0)\n  z = f32[] constant(0)\n"
+                        "  ROOT r = f32[100] reduce(x, z), dimensions={1}, to_apply=add\n}\n",
+                        &row, &executable));
+  halo_executable_release(executable);
+  ck_ok(run_try_compile(client,
+                        "HloModule m\nlt {\n  a = f32[] parameter(0)\n  b = f32[] parameter(1)\n"
+                        "  ROOT c = pred[] compare(a, b), direction=LT\n}\n"
+                        "ENTRY e {\n  x = f32[100,2000] parameter(0)\n"
+                        "  ROOT s = f32[100,2000] sort(x), dimensions={1}, to_apply=lt\n}\n",
+                        NULL, &executable));
+  halo_executable_release(executable);
+  halo_client_release(client);
+  unlink(path);
+}
+END_TEST
+
+/* A device that ends what takes long: what cannot be cut into parts that are short enough is refused. */
+START_TEST(too_long) {
+  char path[] = "/tmp/halo-caps.XXXXXX", device[64];
+  FILE *file = fdopen(mkstemp(path), "w");
+  fputs("name = quick\nmax_work_group = 256\nlocal_memory = 32K\nwatchdog_ms = 1\n", file);
+  fclose(file);
+  snprintf(device, sizeof device, "null:%s", path);
+  halo_client *client = run_client(device);
+  halo_executable *executable;
+  /* 20 ms in all, in many groups. */
+  ck_ok(run_try_compile(client,
+                        "HloModule m\nENTRY e {\n  x = f32[20000,30000] parameter(0)\n"
+                        "  ROOT y = f32[20000,30000] negate(x)\n}\n",
+                        NULL, &executable));
+  halo_executable_release(executable);
+  const halo_compile_options region = {.kernels = "region:kernel"};
+  setenv("HALO_REGION_TIME", "5000", 1);
+  ck_fails(run_try_compile(client,
+                           "HloModule m\nmore {\n  x = f32[64] parameter(0)\n"
+                           "  y = f32[1] slice(x), slice={[0:1]}\n  s = f32[] reshape(y)\n"
+                           "  n = f32[] constant(1e6)\n"
+                           "  ROOT c = pred[] compare(s, n), direction=LT\n}\n"
+                           "next {\n  x = f32[64] parameter(0)\n  ROOT y = f32[64] add(x, x)\n}\n"
+                           "ENTRY e {\n  x = f32[64] parameter(0)\n"
+                           "  ROOT w = f32[64] while(x), condition=more, body=next\n}\n",
+                           &region, &executable),
+           HALO_UNIMPLEMENTED, "needs 5 milliseconds in one piece; the device quick allows 1");
   halo_client_release(client);
   unlink(path);
 }
@@ -114,7 +153,8 @@ int main(void) {
   TCase *tests = tcase_create("programs");
   tcase_set_timeout(tests, 280);
   tcase_add_loop_test(tests, programs, 0, DEVICE_COUNT);
-  tcase_add_loop_test(tests, refused, 0, 2);
+  tcase_add_loop_test(tests, narrow, 0, 2);
+  tcase_add_test(tests, too_long);
   suite_add_tcase(suite, tests);
   return suite_run(suite);
 }

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* tests/unit/test_vendors.c: programs on a driver that has another vendor's limits. */
 #include "client/executable.h"
+#include "exec/watch.h"
 #include "run_test.h"
 #include "suite.h"
 #include "vendor_limits.h"
 
+#include <pthread.h>
 #include <stdlib.h>
 
 static void set_up(void) {
@@ -85,6 +87,150 @@ START_TEST(many_groups) {
   }
   free(values);
   free(expected);
+}
+END_TEST
+
+/* ---- Launches that take long ---- */
+
+#define LONG_ROWS "4096"
+enum { LONG_COUNT = 4096 };
+
+/* Sums rows, a group each, and gives how many launches that took. */
+static int long_run(halo_executable *executable, halo_buffer *x, float *sums) {
+  int before = vendor_launches;
+  halo_buffer *result;
+  ck_ok(halo_executable_execute(executable, &x, 1, NULL, &result));
+  ck_ok(halo_buffer_to_host(result, sums, sizeof *sums * LONG_COUNT));
+  halo_buffer_release(result);
+  return vendor_launches - before;
+}
+
+/* A launch that takes much longer than its estimate is cut by what its parts took, before the watchdog sees it. Parts along x know
+ * their groups. Where the whole is known to be short, it is launched as one. */
+START_TEST(long_launch) {
+  set_up();
+  setenv("HALO_LAUNCH_TIME", "200", 1);
+  setenv("HALO_KERNELS", "reduce:row", 1);
+  halo_client *client = run_client(NULL);
+  halo_executable *executable =
+      run_compile(client,
+                  "HloModule m\nadd {\n  a = f32[] parameter(0)\n  b = f32[] parameter(1)\n"
+                  "  ROOT s = f32[] add(a, b)\n}\nENTRY e {\n  x = f32[" LONG_ROWS
+                  ",512] parameter(0)\n"
+                  "  z = f32[] constant(0)\n  ROOT r = f32[" LONG_ROWS
+                  "] reduce(x, z), dimensions={1}, to_apply=add\n}\n");
+  float *values = malloc(sizeof *values * LONG_COUNT * 512);
+  float *sums = malloc(sizeof *sums * LONG_COUNT);
+  for (int i = 0; i < LONG_COUNT * 512; i++) values[i] = (float)(i / 512);
+  halo_buffer *x;
+  ck_ok(halo_buffer_from_host(client, values, halo_executable_argument_shape(executable, 0), &x));
+  vendor_group_seconds = 5e-5; /* all of it: 0.2 s */
+  vendor_watchdog = 0.05;
+  for (int run = 0; run < 2; run++) {
+    int offsets = vendor_with_offset, launches = long_run(executable, x, sums);
+    ck_assert_int_ge(launches, 20);
+    ck_assert_int_eq(vendor_with_offset - offsets, launches - 1);
+    for (int i = 0; i < LONG_COUNT; i++) ck_assert_float_eq(sums[i], (float)i * 512);
+  }
+  ck_assert_double_le(vendor_longest, 0.02);
+  vendor_group_seconds = 0;
+  const halo_step *step = &executable->plan->steps.data[0];
+  ck_assert(halo_watch_may_cut(executable->placements[0].program, step));
+  halo_watch_note(executable->placements[0].program, step, LONG_COUNT, 1e-4);
+  ck_assert_int_eq(long_run(executable, x, sums), 1);
+  for (int i = 0; i < LONG_COUNT; i++) ck_assert_float_eq(sums[i], (float)i * 512);
+  halo_buffer_release(x);
+  halo_executable_release(executable);
+  halo_client_release(client);
+  free(values);
+  free(sums);
+}
+END_TEST
+
+/* A region whose rounds take longer than its text counts leaves by the time that its launches took. */
+START_TEST(long_region) {
+  static const double factors[] = {0.1, 200};
+  set_up();
+  if (!_i) setenv("HALO_LAUNCH_TIME", "1000000", 1);
+  halo_client *client = run_client(NULL);
+  const halo_compile_options options = {.kernels = "region:kernel"};
+  halo_executable *executable;
+  ck_ok(run_try_compile(client,
+                        "HloModule m\nmore {\n  p = (s32[], f32[64]) parameter(0)\n"
+                        "  i = s32[] get-tuple-element(p), index=0\n  n = s32[] constant(20000)\n"
+                        "  ROOT c = pred[] compare(i, n), direction=LT\n}\n"
+                        "next {\n  p = (s32[], f32[64]) parameter(0)\n"
+                        "  i = s32[] get-tuple-element(p), index=0\n  k = s32[] constant(1)\n"
+                        "  x = f32[64] get-tuple-element(p), index=1\n  j = s32[] add(i, k)\n"
+                        "  y = f32[64] negate(x)\n  ROOT t = (s32[], f32[64]) tuple(j, y)\n}\n"
+                        "ENTRY e {\n  i = s32[] parameter(0)\n  x = f32[64] parameter(1)\n"
+                        "  t = (s32[], f32[64]) tuple(i, x)\n"
+                        "  w = (s32[], f32[64]) while(t), condition=more, body=next\n"
+                        "  ROOT y = f32[64] get-tuple-element(w), index=1\n}\n",
+                        &options, &executable));
+  halo_buffer *operands[2], *result;
+  int32_t start = 1;
+  float values[64];
+  for (int i = 0; i < 64; i++) values[i] = (float)i;
+  ck_ok(halo_buffer_from_host(client, &start, halo_executable_argument_shape(executable, 0),
+                              &operands[0]));
+  operands[1] = run_buffer(client, 64, values);
+  vendor_factor = factors[_i];
+  ck_ok(halo_executable_execute(executable, operands, 2, NULL, &result));
+  ck_ok(halo_buffer_to_host(result, values, sizeof values));
+  for (int i = 0; i < 64; i++) ck_assert_float_eq(values[i], -(float)i); /* 19,999 rounds */
+  halo_buffer_release(result);
+  int launches = vendor_launches;
+  ck_assert_int_gt(launches, 2);
+  ck_assert(!_i || vendor_longest > 0.3);
+  vendor_longest = 0;
+  ck_ok(halo_executable_execute(executable, operands, 2, NULL, &result));
+  ck_ok(halo_buffer_to_host(result, values, sizeof values));
+  ck_assert_double_le(vendor_longest, 0.2);
+  if (!_i) ck_assert_int_lt(vendor_launches - launches, launches);
+  halo_buffer_release(result);
+  for (int i = 0; i < 2; i++) halo_buffer_release(operands[i]);
+  halo_executable_release(executable);
+  halo_client_release(client);
+}
+END_TEST
+
+static void *ahead_free(void *event) {
+  usleep(50000);
+  clSetUserEventStatus(event, CL_COMPLETE);
+  return NULL;
+}
+
+/* What is queued is limited: whoever would add to it waits until the device has done a part. */
+START_TEST(long_queue) {
+  set_up();
+  halo_cl_device *device;
+  ck_ok(halo_cl_device_open(NULL, &device));
+  cl_int code;
+  cl_event held = clCreateUserEvent(device->context, &code);
+  ck_assert_int_eq(code, CL_SUCCESS);
+  ck_assert_int_eq(halo_cl.clEnqueueBarrierWithWaitList(device->queue, 1, &held, NULL), CL_SUCCESS);
+  for (int i = 0; i < 4; i++) {
+    ck_assert(!halo_cl_ahead_is_full(device));
+    halo_cl_ahead_add(device, device->queue, 0.003);
+    ck_assert(!halo_cl_ahead_is_full(device));
+    halo_cl_ahead_add(device, device->queue, 0.003);
+  }
+  ck_assert(halo_cl_ahead_is_full(device));
+  pthread_t thread;
+  ck_assert_int_eq(pthread_create(&thread, NULL, ahead_free, held), 0);
+  halo_cl_ahead_limit(device);
+  ck_assert(!halo_cl_ahead_is_full(device));
+  pthread_join(thread, NULL);
+  halo_cl.clReleaseEvent(held);
+  halo_cl_device_release(device);
+  /* Nothing counts where nothing is limited. */
+  setenv("HALO_LAUNCH_TIME", "0", 1);
+  ck_ok(halo_cl_device_open(NULL, &device));
+  for (int i = 0; i < 100; i++) halo_cl_ahead_add(device, device->queue, 1);
+  ck_assert(!halo_cl_ahead_is_full(device));
+  halo_cl_ahead_limit(device);
+  halo_cl_device_release(device);
 }
 END_TEST
 
@@ -351,6 +497,12 @@ static Suite *vendor_suite(void) {
   tcase_set_timeout(limits, 240);
   tcase_add_loop_test(limits, many_groups, 0, GRID_COUNT);
   suite_add_tcase(suite, limits);
+  TCase *times = tcase_create("times");
+  tcase_set_timeout(times, 120);
+  tcase_add_test(times, long_launch);
+  tcase_add_loop_test(times, long_region, 0, 2);
+  tcase_add_test(times, long_queue);
+  suite_add_tcase(suite, times);
   TCase *memory = tcase_create("memory");
   tcase_set_timeout(memory, 120);
   tcase_add_test(memory, more_than_stated);

@@ -9,6 +9,7 @@
 #include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 static const char *vendor_name;   /* CL_DEVICE_VENDOR; NULL: the driver's own */
 static size_t vendor_groups_most; /* groups along y and along z of a launch; 0: any number */
@@ -30,6 +31,11 @@ static cl_bool vendor_builds_nothing; /* and does not say why */
 static size_t vendor_spoils;          /* blocking reads of so many bytes give something else */
 static atomic_int vendor_launches;    /* made so far, */
 static atomic_int vendor_with_offset; /* and those of them that have an offset */
+static double vendor_group_seconds; /* that a launch takes for each of its groups; 0: as it does */
+static double
+    vendor_factor; /* by which a region takes longer than its text counts; 0: as it does */
+static double vendor_watchdog; /* seconds of a launch that the context does not survive; 0: any */
+static double vendor_longest;  /* of the launches that took a time of these */
 
 /* The library calls what the process has, before it opens a loader; so the program links one. */
 __attribute__((used)) static cl_int (*const vendor_link)(cl_uint, cl_platform_id *,
@@ -60,6 +66,41 @@ cl_int clGetDeviceInfo(cl_device_id device, cl_device_info what, size_t size, vo
 
 static _Atomic(cl_context) vendor_dead;
 
+/* The last number of 8 bytes that a kernel got, behind all others: of a region, when it is to leave. */
+static struct {
+  cl_kernel kernel;
+  cl_uint index;
+  cl_long value;
+} vendor_numbers[64];
+static int vendor_number_count;
+
+cl_int clSetKernelArg(cl_kernel kernel, cl_uint index, size_t size, const void *value) {
+  int i = 0;
+  while (i < vendor_number_count && vendor_numbers[i].kernel != kernel) i++;
+  if (size == sizeof(cl_long) && value && i < 64 &&
+      (i == vendor_number_count || index >= vendor_numbers[i].index)) {
+    vendor_numbers[i].kernel = kernel;
+    vendor_numbers[i].index = index;
+    memcpy(&vendor_numbers[i].value, value, size);
+    if (i == vendor_number_count) vendor_number_count++;
+  }
+  return VENDOR_REAL(clSetKernelArg, kernel, index, size, value);
+}
+
+/* What a launch takes as the test says; it is over when this returns. */
+static double vendor_model(cl_kernel kernel, cl_uint dims, const size_t *global,
+                           const size_t *local) {
+  double seconds = vendor_group_seconds;
+  for (cl_uint d = 0; d < dims; d++) seconds *= (double)(global[d] / local[d]);
+  for (int i = 0; i < vendor_number_count && vendor_factor > 0; i++) {
+    if (vendor_numbers[i].kernel != kernel) continue;
+    seconds = (double)vendor_numbers[i].value * 1e-9 * vendor_factor;
+  }
+  if (seconds > vendor_longest) vendor_longest = seconds;
+  usleep((useconds_t)(seconds * 1e6));
+  return seconds;
+}
+
 static cl_bool vendor_is_dead(cl_command_queue queue) {
   cl_context context = NULL;
   cl_context dead = atomic_load(&vendor_dead);
@@ -80,7 +121,8 @@ cl_int clEnqueueNDRangeKernel(cl_command_queue queue, cl_kernel kernel, cl_uint 
   if (offset) atomic_fetch_add(&vendor_with_offset, 1);
   cl_int code = VENDOR_REAL(clEnqueueNDRangeKernel, queue, kernel, dims, offset, global, local,
                             count, list, event);
-  if (number == vendor_deadly_launch) {
+  double seconds = vendor_model(kernel, dims, global, local);
+  if (number == vendor_deadly_launch || (vendor_watchdog > 0 && seconds > vendor_watchdog)) {
     cl_context context;
     VENDOR_REAL(clGetCommandQueueInfo, queue, CL_QUEUE_CONTEXT, sizeof context, &context, NULL);
     atomic_store(&vendor_dead, context);
