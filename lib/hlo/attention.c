@@ -15,18 +15,23 @@ static void attention_note(const attention_search *s, halo_instr *instr) {
   halo_pointer_map_set(s->inner, instr, instr);
 }
 
-/* What an array of scores is by another name: reshapes keep each element's place. */
-static halo_instr *attention_strip(const attention_search *s, halo_instr *instr, bool converts) {
+/* Whether f32 holds all of its elements: kernels compute in f32. */
+static bool attention_is_float(const halo_instr *instr) {
+  if (!halo_shape_is_array(instr->shape)) return false;
+  halo_type type = instr->shape->type;
+  return type == HALO_F32 || type == HALO_BF16 || type == HALO_F16;
+}
+
+/* What an array of scores is by another name: reshapes keep each element's place. Conversions among f32 and narrower
+ * types are left out, as XLA may do too (xla_allow_excess_precision): weights are not rounded in between. */
+static halo_instr *attention_strip(const attention_search *s, halo_instr *instr) {
   while (instr->opcode == HALO_OP_RESHAPE || instr->opcode == HALO_OP_COPY ||
-         (converts && instr->opcode == HALO_OP_CONVERT)) {
+         (instr->opcode == HALO_OP_CONVERT && attention_is_float(instr) &&
+          attention_is_float(instr->operands[0]))) {
     attention_note(s, instr);
     instr = instr->operands[0];
   }
   return instr;
-}
-
-static bool attention_is_f32(const halo_instr *instr) {
-  return halo_shape_is_array(instr->shape) && instr->shape->type == HALO_F32;
 }
 
 /* The value of each row that a reduction of `elements` gives all of the row; NULL when it is something else. */
@@ -34,10 +39,10 @@ static const halo_instr *attention_spread(const attention_search *s, halo_instr 
                                           halo_opcode body, double start,
                                           const halo_instr *elements, halo_rows *rows) {
   halo_reduce_value value;
-  broadcast = attention_strip(s, broadcast, false);
+  broadcast = attention_strip(s, broadcast);
   if (broadcast->opcode != HALO_OP_BROADCAST) return NULL;
   attention_note(s, broadcast);
-  halo_instr *reduce = attention_strip(s, broadcast->operands[0], false);
+  halo_instr *reduce = attention_strip(s, broadcast->operands[0]);
   if (!halo_rows_of(reduce, rows, &value) || !halo_rows_spreads(broadcast, *rows)) return NULL;
   attention_note(s, reduce);
   const halo_computation *apply = halo_instr_comp(reduce, HALO_ATTR_TO_APPLY);
@@ -47,26 +52,26 @@ static const halo_instr *attention_spread(const attention_search *s, halo_instr 
       halo_literal_get_f64(initial->literal, 0) != start) {
     return NULL;
   }
-  return attention_strip(s, reduce->operands[0], false) == elements ? reduce : NULL;
+  return attention_strip(s, reduce->operands[0]) == elements ? reduce : NULL;
 }
 
 /* The weights: exponentials of logits less their row's maximum, over the row's sum. */
 static bool attention_match_softmax(const attention_search *s, halo_instr *weights) {
   halo_attention_desc *v = s->v;
   halo_rows of_sum, of_maximum;
-  halo_instr *quotient = attention_strip(s, weights, true);
-  if (quotient->opcode != HALO_OP_DIVIDE || !attention_is_f32(quotient)) return false;
+  halo_instr *quotient = attention_strip(s, weights);
+  if (quotient->opcode != HALO_OP_DIVIDE || !attention_is_float(quotient)) return false;
   attention_note(s, quotient);
-  halo_instr *exponential = attention_strip(s, quotient->operands[0], false);
+  halo_instr *exponential = attention_strip(s, quotient->operands[0]);
   if (exponential->opcode != HALO_OP_EXP ||
       halo_instr_attr(exponential, HALO_ATTR_RESULT_ACCURACY)) {
     return false;
   }
   attention_note(s, exponential);
-  halo_instr *difference = attention_strip(s, exponential->operands[0], false);
+  halo_instr *difference = attention_strip(s, exponential->operands[0]);
   if (difference->opcode != HALO_OP_SUBTRACT) return false;
   attention_note(s, difference);
-  halo_instr *logits = attention_strip(s, difference->operands[0], false);
+  halo_instr *logits = attention_strip(s, difference->operands[0]);
   v->exponential = exponential;
   v->logits = logits;
   if (!attention_spread(s, quotient->operands[1], HALO_OP_ADD, 0, exponential, &of_sum) ||
@@ -220,7 +225,7 @@ bool halo_attention_match(const halo_instr *product, halo_attention_desc *v,
   if (!found) return false;
   *why = "the softmax is not of one product";
   if (!attention_find_scores(&s, (halo_instr *)v->logits, 0) || !v->scores ||
-      !attention_is_product(v->scores) || !attention_is_f32(v->logits)) {
+      !attention_is_product(v->scores) || !attention_is_float(v->logits)) {
     return false;
   }
   int64_t contracted;

@@ -13,7 +13,7 @@ typedef struct halo_attention_desc {
   const halo_instr *scores;  /* the first product: of queries, its left operand, and keys */
   const halo_instr *product; /* the second one */
   int weights; /* the number of its operand that the weights are; values are the other */
-  const halo_instr *logits; /* what the softmax is of: f32 */
+  const halo_instr *logits; /* what the softmax is of: f32, bf16 or f16 */
   const halo_instr *exponential;
   halo_rows rows;
   int64_t group; /* neighbouring rows that have the same keys and values */

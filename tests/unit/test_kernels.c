@@ -687,9 +687,7 @@ START_TEST(useless_names) {
       {"dot:panels",
        "\"dot:panels\" cannot be used on the device small-groups: the device is not a"},
       {"loop:turn",
-       "\"loop:turn\" cannot be used on the device small-groups: work groups of 32 x 8"},
-      {"attention:group",
-       "cannot be used on the device small-groups: the device has no work groups"}};
+       "\"loop:turn\" cannot be used on the device small-groups: work groups of 32 x 8"}};
   halo_client *client = run_client("null:" HALO_TEST_DATA "/devices/small-groups.caps");
   halo_executable *e;
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {

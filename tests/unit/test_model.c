@@ -14,19 +14,12 @@
 static const char *const devices[] = {"nvidia-h100", "nvidia-a100", "amd-mi210",
                                       "amd-gfx1100", "intel-arc",   "intel-integrated"};
 
-static const char *const lists[] = {"region:steps",    "region:kernel",
-                                    "bundle:steps",    "-dot:clblast",
-                                    "dot:loop",        "dot:tile",
-                                    "conv:loop",       "conv:tile",
-                                    "reduce:loop",     "reduce:row,reduce:column",
-                                    "-rows:few",       "rows:item",
-                                    "rows:group",      "scatter:parts",
-                                    "scatter:ordered", "sort:merge",
-                                    "sort:radix",      "topk:select",
-                                    "topk:merge",      "window:loop",
-                                    "window:scan",     "loop:generic",
-                                    "attention:group", "attention:item",
-                                    "attention:loop"};
+static const char *const lists[] = {
+    "region:steps", "region:kernel", "bundle:steps",   "-dot:clblast",   "dot:loop",
+    "dot:tile",     "conv:loop",     "conv:tile",      "reduce:loop",    "reduce:row,reduce:column",
+    "-rows:few",    "rows:item",     "rows:group",     "scatter:parts",  "scatter:ordered",
+    "sort:merge",   "sort:radix",    "topk:select",    "topk:merge",     "window:loop",
+    "window:scan",  "loop:generic",  "attention:tile", "attention:item", "attention:loop"};
 enum { DEVICES = sizeof devices / sizeof *devices, LISTS = sizeof lists / sizeof *lists };
 
 /* Plans that are accepted, with the reason. */

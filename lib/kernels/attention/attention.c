@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* kernels/attention/attention.c: a product of queries and keys, the softmax of what is made of it, and the product of these
  * weights with values, in one kernel, which never writes the scores. attention:item has a work item for some queries,
- * in vectors, for CPUs; attention:group a work group, a query a work item, with keys and values in local memory. The
+ * in vectors, for CPUs; attention:tile a work group for a tile of queries, with keys and values in local memory. The
  * order of sums depends on shapes and the class of device alone. */
 #include "hlo/attention.h"
 
@@ -10,21 +10,32 @@
 #include "kernels/families.h"
 #include "kernels/helpers.h"
 
-extern const char halo_cl_attention[];
+extern const char halo_cl_attention[], halo_cl_attention_tile[];
 
 enum {
-  ATTENTION_BLOCK = 32, /* keys at a time, on CPUs */
-  ATTENTION_LANES = 64, /* queries of a work item, on CPUs */
-  ATTENTION_SUMS = 16,  /* vectors of sums in registers */
-  ATTENTION_GROUP = 64  /* work items of a group */
+  ATTENTION_BLOCK = 32,        /* keys at a time, on CPUs */
+  ATTENTION_LANES = 64,        /* queries of a work item, on CPUs */
+  ATTENTION_SUMS = 16,         /* vectors of sums in registers */
+  ATTENTION_GROUP = 256,       /* work items of a group, at most */
+  ATTENTION_LEAST = 16,        /* and at least */
+  ATTENTION_ALL_LOCAL = 64 * 1024, /* bytes of local memory of which a group takes half at most */
+  ATTENTION_QUERIES = 4        /* of a work item of attention:tile */
 };
+
+/* What a work group of attention:tile does; attention_tile.cl says more. */
+typedef struct attention_tile {
+  int x, y;       /* work items: across keys and elements of values, and across queries */
+  int block;      /* keys at a time */
+  int deep, line; /* elements of a query or key: with what fills its vectors, and to the next one */
+  int vector, units; /* neighbouring elements of a value for a work item; how often */
+  int elements;      /* of keys or values in local memory */
+} attention_tile;
 
 typedef struct attention_text {
   halo_lowering *l;
   halo_attention_desc v;
   halo_dot_desc scores, product;
   halo_helpers helpers;
-  int lanes, block, keys, local;
 } attention_text;
 
 static const halo_shape *attention_row_major(const attention_text *t, const halo_shape *shape) {
@@ -101,10 +112,13 @@ static void attention_emit_logit(attention_text *t) {
 static void attention_emit_exponential(attention_text *t) {
   halo_emitter *e = &t->helpers.e;
   emit_frame *frame = halo_helpers_open(&t->helpers);
-  halo_frame_bind(e, frame, t->v.exponential->operands[0], 0, halo_value_name(HALO_F32, "v"));
+  const halo_instr *operand = t->v.exponential->operands[0];
+  halo_frame_bind(e, frame, operand, 0, halo_value_name(operand->shape->type, "v"));
+  e->keep_f32 = true; /* weights are rounded to no narrower type */
   emit_index *index = halo_index_from_position(e, attention_row_major(t, t->v.exponential->shape),
                                                halo_integer_constant(&e->integers, 0));
   halo_value value = halo_emit_value(e, frame, t->v.exponential, 0, index);
+  e->keep_f32 = false;
   attention_emit_return(t, value, "_exp", "x", "float");
 }
 
@@ -145,85 +159,142 @@ static void attention_emit_out(attention_text *t) {
 
 /* ---- Kernels ---- */
 
-static halo_status attention_write(attention_text *t, const char *how) {
-  halo_lowering *l = t->l;
+/* Writes the helpers and begins the kernel. */
+static void attention_begin(attention_text *t, halo_template *k, const char *text, bool wide) {
   halo_helpers *helpers = &t->helpers;
-  t->v = *(const halo_attention_desc *)l->desc;
+  t->v = *(const halo_attention_desc *)t->l->desc;
   halo_dot_describe(t->v.scores, &t->scores);
   halo_dot_describe(t->v.product, &t->product);
-  /* 64 bits on CPUs: neighbours are then seen to be neighbours whatever an index is made of. */
-  halo_helpers_begin(helpers, l, halo_kernel_name(l, "attention"), t->local == 1);
+  halo_helpers_begin(helpers, t->l, halo_kernel_name(t->l, "attention"), wide);
   attention_emit_read(t, false);
   attention_emit_read(t, true);
   attention_emit_value(t);
   attention_emit_logit(t);
   attention_emit_exponential(t);
   attention_emit_out(t);
-  int64_t groups = t->v.rows.outer / t->v.group, tiles = (t->v.group + t->lanes - 1) / t->lanes;
-  halo_template k;
-  halo_helpers_template(helpers, &k, halo_cl_attention, "");
-  halo_helpers_call(helpers, &k, "H_Q", "_query", "b, r, k");
-  halo_helpers_call(helpers, &k, "H_K", "_key", "b, j, k");
-  halo_helpers_call(helpers, &k, "H_V", "_value", "b, j, d");
-  halo_helpers_call(helpers, &k, "H_LOGIT", "_logit", "b, r, j, v");
-  halo_helpers_hole(helpers, &k, "H_EXP(v)", "%s_exp(%s, 0, v)", helpers->name,
+  halo_helpers_template(helpers, k, text, "");
+  halo_helpers_call(helpers, k, "H_Q", "_query", "b, r, k");
+  halo_helpers_call(helpers, k, "H_K", "_key", "b, j, k");
+  halo_helpers_call(helpers, k, "H_V", "_value", "b, j, d");
+  halo_helpers_call(helpers, k, "H_LOGIT", "_logit", "b, r, j, v");
+  halo_helpers_hole(helpers, k, "H_EXP(v)", "%s_exp(%s, 0, v)", helpers->name,
                     helpers->texts.arguments);
-  halo_helpers_call(helpers, &k, "H_OUT", "_out", "b, r, d, v");
-  halo_template_define_int(&k, "H_GROUPS", groups);
-  halo_template_define_int(&k, "H_M", t->v.group);
-  halo_template_define_int(&k, "H_N", t->v.rows.n);
-  halo_template_define_int(&k, "H_DEPTH", t->v.depth);
-  halo_template_define_int(&k, "H_WIDTH", t->v.width);
-  halo_template_define_int(&k, "H_BLOCK", t->block);
-  halo_template_define_int(&k, "H_R", t->lanes);
-  halo_template_define_int(&k, "H_KEYS", t->keys);
-  halo_template_define_int(&k, "H_LOCAL", t->local);
-  halo_template_define_int(&k, "H_CAUSAL", t->v.behind && t->local == 1);
+  halo_helpers_call(helpers, k, "H_OUT", "_out", "b, r, d, v");
+  halo_template_define_int(k, "H_GROUPS", t->v.rows.outer / t->v.group);
+  halo_template_define_int(k, "H_M", t->v.group);
+  halo_template_define_int(k, "H_N", t->v.rows.n);
+  halo_template_define_int(k, "H_DEPTH", t->v.depth);
+  halo_template_define_int(k, "H_WIDTH", t->v.width);
+  halo_template_define_int(k, "H_CAUSAL", t->v.behind != NULL);
   if (t->v.behind) {
-    halo_helpers_hole(helpers, &k, "H_BEHIND", "%s",
-                      halo_ctype_constant(l->arena, t->v.behind->literal, 0));
+    halo_helpers_hole(helpers, k, "H_BEHIND", "%s",
+                      halo_ctype_constant(t->l->arena, t->v.behind->literal, 0));
   }
-  if (t->local > 1) halo_kernel_group(l, (size_t)t->local, 1);
-  halo_helpers_finish(helpers, &k);
-  halo_launch *launch =
-      halo_helpers_launch(helpers, halo_arena_printf(l->arena, "%s attention:%s", l->name, how));
-  launch->grid.local[0] = (size_t)t->local;
-  launch->grid.global[0] = (size_t)(groups * tiles * t->local);
-  return halo_helpers_end(helpers);
+}
+
+/* Launches `local` work items for so many queries of the same keys. */
+static halo_status attention_end(attention_text *t, halo_template *k, const char *how, int queries,
+                                 int local) {
+  halo_lowering *l = t->l;
+  if (local > 1) halo_kernel_group(l, (size_t)local, 1);
+  halo_helpers_finish(&t->helpers, k);
+  halo_launch *launch = halo_helpers_launch(
+      &t->helpers, halo_arena_printf(l->arena, "%s attention:%s", l->name, how));
+  int64_t tiles = (t->v.group + queries - 1) / queries * (t->v.rows.outer / t->v.group);
+  launch->grid.local[0] = (size_t)local;
+  launch->grid.global[0] = (size_t)(tiles * local);
+  return halo_helpers_end(&t->helpers);
 }
 
 static halo_status attention_item_lower(halo_lowering *l) {
-  attention_text t = {.l = l, .local = 1, .block = ATTENTION_BLOCK, .lanes = ATTENTION_LANES};
+  attention_text t = {.l = l};
+  halo_template k;
   const halo_attention_desc *v = l->desc;
-  while (t.lanes > 16 && t.lanes / 2 >= v->group) t.lanes /= 2;
-  t.keys = ATTENTION_SUMS / (t.lanes / 16);
-  return attention_write(&t, "item");
+  int lanes = ATTENTION_LANES;
+  while (lanes > 16 && lanes / 2 >= v->group) lanes /= 2;
+  /* 64 bits on CPUs: neighbours are then seen to be neighbours whatever an index is made of. */
+  attention_begin(&t, &k, halo_cl_attention, true);
+  halo_template_define_int(&k, "H_BLOCK", ATTENTION_BLOCK);
+  halo_template_define_int(&k, "H_R", lanes);
+  halo_template_define_int(&k, "H_KEYS", ATTENTION_SUMS / (lanes / 16));
+  return attention_end(&t, &k, "item", lanes, 1);
 }
 
-/* Keys and values that local memory holds; a power of two. */
-static int attention_group_block(const halo_lowering *l) {
+/* Sets what follows from a tile's work items and keys; returns bytes of local memory. */
+static int64_t attention_tile_bytes(const halo_attention_desc *v, attention_tile *tile) {
+  int columns = (int)((v->width + tile->x - 1) / tile->x), queries = ATTENTION_QUERIES * tile->y;
+  tile->deep = (int)(v->depth + 3) / 4 * 4;
+  tile->line = tile->deep / 4 % 2 == 0 ? tile->deep + 4 : tile->deep;
+  tile->vector = columns >= 3 ? 4 : columns;
+  tile->units = (columns + tile->vector - 1) / tile->vector;
+  int wide = tile->x * tile->units * tile->vector;
+  int most = tile->block > tile->y ? tile->block : tile->y;
+  tile->elements = most * (wide > tile->line ? wide : tile->line);
+  tile->elements = (tile->elements + 3) / 4 * 4;
+  int weights = tile->block + 4, maxima = 2, parts = tile->x * (queries + 1) + 1;
+  return (int64_t)sizeof(float) *
+         ((int64_t)queries * (tile->line + weights + maxima) + tile->elements + parts);
+}
+
+/* Work items of a group on the device. */
+static int attention_items(const halo_caps *caps) {
+  uint64_t most = caps->max_work_group;
+  if (most > caps->max_items[0]) most = caps->max_items[0];
+  int items = ATTENTION_GROUP;
+  while ((uint64_t)items > most) items /= 2;
+  return items;
+}
+
+/* A tile that the device has work items and local memory for: as large as possible, about as wide as high. Two groups
+ * or more are to share a processor, so that they hide each other's barriers: NVIDIA's have several times the 48 KB that
+ * the driver states, others no more than their 64 KB or little more. */
+static bool attention_tile_choose(const halo_lowering *l, attention_tile *tile) {
   const halo_attention_desc *v = l->desc;
-  int block = 16;
-  while (block > 0 && 4 * block * (v->depth + v->width) > (int64_t)l->caps->local_memory)
-    block /= 2;
-  return block;
+  int items = attention_items(l->caps);
+  int64_t most = (int64_t)l->caps->local_memory;
+  if (most >= ATTENTION_ALL_LOCAL) most /= 2;
+  *tile = (attention_tile){.y = items >= 256 ? 16 : items >= 64 ? 8 : 4, .block = 32};
+  while (tile->y > 1 && ATTENTION_QUERIES / 2 * tile->y >= v->group) tile->y /= 2;
+  for (;;) {
+    tile->x = items / tile->y;
+    if (tile->x > tile->block / 2) tile->x = tile->block / 2;
+    if (attention_tile_bytes(v, tile) <= most) return true;
+    if (ATTENTION_QUERIES * tile->y > tile->block) {
+      tile->y /= 2;
+    } else if (tile->block > 8) {
+      tile->block /= 2;
+    } else {
+      return false;
+    }
+  }
 }
 
-static halo_status attention_group_lower(halo_lowering *l) {
-  attention_text t = {.l = l, .lanes = ATTENTION_GROUP, .local = ATTENTION_GROUP};
-  t.block = attention_group_block(l);
-  t.keys = t.block < 4 ? t.block : 4;
-  return attention_write(&t, "group");
+static halo_status attention_tile_lower(halo_lowering *l) {
+  attention_text t = {.l = l};
+  attention_tile tile;
+  halo_template k;
+  attention_tile_choose(l, &tile);
+  attention_begin(&t, &k, halo_cl_attention_tile, false);
+  halo_template_define_int(&k, "H_BLOCK", tile.block);
+  halo_template_define_int(&k, "H_X", tile.x);
+  halo_template_define_int(&k, "H_Y", tile.y);
+  halo_template_define_int(&k, "H_DEEP", tile.deep);
+  halo_template_define_int(&k, "H_LINE", tile.line);
+  halo_template_define_int(&k, "H_VECTOR", tile.vector);
+  halo_template_define_int(&k, "H_UNITS", tile.units);
+  halo_template_define_int(&k, "H_TILE", tile.elements);
+  return attention_end(&t, &k, "tile", ATTENTION_QUERIES * tile.y, tile.x * tile.y);
 }
 
-static bool attention_group_supports(const halo_lowering *l, const char **why) {
+static bool attention_tile_supports(const halo_lowering *l, const char **why) {
+  attention_tile tile;
   *why = "the device has too little local memory";
-  return attention_group_block(l) > 0;
+  return attention_tile_choose(l, &tile);
 }
 
-static bool attention_group_works_on(const halo_caps *caps, const char **why) {
+static bool attention_tile_works_on(const halo_caps *caps, const char **why) {
   *why = "the device has no work groups for it";
-  return caps->max_work_group >= ATTENTION_GROUP && caps->max_items[0] >= ATTENTION_GROUP;
+  return attention_items(caps) >= ATTENTION_LEAST;
 }
 
 /* Seconds of the products, by operations that vectors of a CPU's do many of at a time; a query is worked on by so many work
@@ -241,8 +312,12 @@ static double attention_item_cost(const halo_lowering *l) {
   return attention_cost(l, halo_lowering_prices(l)->attention_item, 1);
 }
 
-static double attention_group_cost(const halo_lowering *l) {
-  return attention_cost(l, halo_lowering_prices(l)->attention_group, 1);
+/* Work items across a tile share a query. */
+static double attention_tile_cost(const halo_lowering *l) {
+  attention_tile tile = {.x = 1, .y = 1};
+  attention_tile_choose(l, &tile);
+  return attention_cost(l, halo_lowering_prices(l)->attention_tile,
+                        (double)tile.x / ATTENTION_QUERIES);
 }
 
 /* Each element of a result computes all weights of its row anew. */
@@ -254,8 +329,8 @@ static double attention_loop_cost(const halo_lowering *l) {
 
 static const halo_implementation attention_implementations[] = {
     {"item", halo_loop_supports, attention_item_cost, attention_item_lower},
-    {"group", attention_group_supports, attention_group_cost, attention_group_lower,
-     .works_on = attention_group_works_on, .in_groups = true},
+    {"tile", attention_tile_supports, attention_tile_cost, attention_tile_lower,
+     .works_on = attention_tile_works_on, .in_groups = true},
     {"loop", halo_loop_supports, attention_loop_cost, halo_loop_lower},
     {0}};
 

@@ -10,8 +10,7 @@
  * k) of key j, H_V(b, j, d) element d of value j; H_LOGIT(b, r, j, v) what is made of the score v; H_EXP(v);
  * H_OUT(b, r, d, v) stores a result; H_GROUPS of H_M queries and H_N keys of H_DEPTH elements, values of H_WIDTH;
  * H_BLOCK keys at a time; H_R queries a work item or group; H_KEYS keys (or elements of values) whose sums are in
- * registers together; H_LOCAL 1: a work item with H_R queries side by side, in vectors of 16, else the size of a
- * group, which is H_R: a query a work item; H_CAUSAL 1: the logits of all keys behind a query's own place are
+ * registers together; H_CAUSAL 1: the logits of all keys behind a query's own place are
  * H_BEHIND. */
 #ifndef H_NAME
 #define H_NAME attention_example
@@ -33,12 +32,10 @@
 #define H_BLOCK 16
 #define H_R 32
 #define H_KEYS 4
-#define H_LOCAL 1
 #define H_CAUSAL 0
 #define H_BEHIND -INFINITY
 #endif
 
-#if H_LOCAL == 1
 /* Queries lie side by side in vectors, so that keys and values are read where they are, a number at a time. */
 #define H_VECTORS (H_R / 16)
 #define H_ROWS ((H_WIDTH + H_KEYS - 1) / H_KEYS * H_KEYS)
@@ -159,63 +156,3 @@ __kernel void H_NAME(H_PARAMS) {
 #undef H_VECTORS
 #undef H_ROWS
 #undef H_QUERY
-#else
-/* The group's work items read a block of keys and values together into local memory. */
-__kernel void H_NAME(H_PARAMS) {
-  H_POINTERS
-  __local float keys[H_BLOCK * H_DEPTH], values[H_BLOCK * H_WIDTH];
-  const int lid = (int)get_local_id(0);
-  const H_INT place = (H_INT)get_group_id(0), tiles = (H_M + H_LOCAL - 1) / H_LOCAL;
-  const H_INT group = place / tiles, mine = place % tiles * H_LOCAL + lid;
-  const H_INT row = mine < H_M ? mine : H_M - 1;
-  float query[H_DEPTH], sum[H_WIDTH], logit[H_BLOCK];
-  for (int k = 0; k < H_DEPTH; ++k) query[k] = H_Q(group, row, k);
-  for (int d = 0; d < H_WIDTH; ++d) sum[d] = 0;
-  float most = -INFINITY, total = 0;
-  for (H_INT key = 0; key < H_N; key += H_BLOCK) {
-    const int count = H_N - key < H_BLOCK ? (int)(H_N - key) : H_BLOCK;
-    barrier(CLK_LOCAL_MEM_FENCE);
-    for (int i = lid; i < count * H_DEPTH; i += H_LOCAL) {
-      keys[i] = H_K(group, key + i / H_DEPTH, i % H_DEPTH);
-    }
-    for (int i = lid; i < count * H_WIDTH; i += H_LOCAL) {
-      values[i] = H_V(group, key + i / H_WIDTH, i % H_WIDTH);
-    }
-    barrier(CLK_LOCAL_MEM_FENCE);
-    const float former = most;
-    for (int j = 0; j < count; j += H_KEYS) {
-      float c[H_KEYS];
-#pragma unroll
-      for (int i = 0; i < H_KEYS; ++i) c[i] = 0;
-      for (int k = 0; k < H_DEPTH; ++k) {
-#pragma unroll
-        for (int i = 0; i < H_KEYS; ++i) {
-          const int at = j + i < count ? j + i : count - 1;
-          c[i] = query[k] * keys[at * H_DEPTH + k] + c[i];
-        }
-      }
-#pragma unroll
-      for (int i = 0; i < H_KEYS; ++i) {
-        const H_INT at = key + (j + i < count ? j + i : count - 1);
-        const float v = H_LOGIT(group, row, at, c[i]);
-        logit[j + i] = v;
-        most = v > most ? v : most;
-      }
-    }
-    const float base = most == -INFINITY ? 0 : most, scale = H_EXP(former - base);
-    total *= scale;
-    for (int j = 0; j < count; ++j) {
-      logit[j] = H_EXP(logit[j] - base);
-      total += logit[j];
-    }
-    for (int d = 0; d < H_WIDTH; ++d) {
-      float c = sum[d] * scale;
-      for (int j = 0; j < count; ++j) c = logit[j] * values[j * H_WIDTH + d] + c;
-      sum[d] = c;
-    }
-  }
-  if (mine < H_M) {
-    for (int d = 0; d < H_WIDTH; ++d) H_OUT(group, mine, d, sum[d] / total);
-  }
-}
-#endif

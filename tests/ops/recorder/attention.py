@@ -108,6 +108,12 @@ def _types():
 
     args = qkv(1, 40, 40, 2, 8, dtype=np.float16)
     yield Program("attention.float16", wide(narrow), args, 1 << 11, NARROW, 4)
+    # Scores, too, are narrow, as flax and most models in bf16 have them.
+    scores = lambda q, k, v: weighed(jnp.einsum("bthd,bshd->bhts", q, k) * q.dtype.type(0.3), v)
+    args = qkv(1, 40, 70, 2, 8, dtype=ml_dtypes.bfloat16)
+    yield Program("attention.narrow.bfloat16", wide(scores), args, 1 << 16, NARROW, 4)
+    args = qkv(1, 40, 70, 2, 8, dtype=np.float16)
+    yield Program("attention.narrow.float16", wide(scores), args, 1 << 13, NARROW, 4)
     inside = lambda q, k, v: plain(*(a.astype(np.float32) for a in (q, k, v))).astype(q.dtype)
     yield Program("attention.wide", inside, qkv(1, 20, 24, 2, 8, dtype=ml_dtypes.bfloat16), 1, NARROW)
     double = lambda q, k, v: weighed(scores_of(q, k), v)
