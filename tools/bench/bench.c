@@ -43,6 +43,8 @@ static const char *const bench_default[] = {
     "limit.round_trip",
     "limit.to_device",
     "limit.from_device",
+    "call.wait",
+    "call.queue",
     "elementwise.add.f32",
     "elementwise.chain10.f32",
     "reduce.rows.f32",

@@ -496,7 +496,7 @@ static void limits_launches(limits *l) {
   for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
     bench_row *row = limits_begin(l, rows[i].name, "s");
     if (row == NULL) continue;
-    limits_launch y = {.global = LIMITS_SMALL, .local = limits_smallest(l)};
+    limits_launch y = {.global = LIMITS_SMALL, .local = limits_smallest(l), .work = 1};
     cl_program program = limits_streams_of(l, 0);
     y.kernel = program ? limits_cl.clCreateKernel(program, "increment", NULL) : NULL;
     snprintf(y.form, sizeof y.form, "%s", rows[i].form);
@@ -683,7 +683,7 @@ double bench_limits_rate(const bench_record *record, const char *limit, const ch
   char full[40];
   snprintf(full, sizeof full, "limit.%s", limit);
   const bench_row *row = bench_record_find(record, full, NULL);
-  if (row == NULL || row->minimum <= 0) {
+  if ((row == NULL || row->minimum <= 0) && strncmp(limit, "multiply-add.", 13) == 0) {
     row = bench_record_find(record, "limit.multiply-add.f32", NULL);
   }
   if (row == NULL || row->minimum <= 0) return 0;

@@ -317,7 +317,9 @@ double bench_record_efficiency(const bench_record *record, int *count) {
     const bench_row *row = &record->rows[i];
     if (bench_record_find(record, row->name, NULL) != row) continue;
     double part = bench_row_efficiency(row);
-    if (part <= 0 || strncmp(row->name, "limit.", 6) == 0) continue;
+    /* A launch is as fast as its limit or slower, which is no use of what the device can do. */
+    bool launch = strcmp(row->unit, "runs/s") == 0;
+    if (part <= 0 || launch || strncmp(row->name, "limit.", 6) == 0) continue;
     sum += log(part);
     ++*count;
   }
