@@ -62,7 +62,7 @@
 #endif
 #define H_NR (H_NV * H_W)
 
-/* Apart from the kernel, which PoCL compiles three times. */
+/* A function of its own: within the kernel it takes longer to compile, most where a driver makes several copies of kernels. */
 static __attribute__((noinline)) H_TARGET void H_BLOCK(const H_INT item, H_BLOCK_PARAMS) {
   H_BLOCK_POINTERS
   /* Work items run through the row panels first: the panel of B, the larger one, stays in cache. */

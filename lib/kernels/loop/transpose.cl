@@ -53,7 +53,7 @@ __kernel void H_NAME(H_PARAMS) {
   }
 }
 #else
-/* Apart from the kernel, which PoCL compiles three times. */
+/* A function of its own: drivers that make loops over the items of a group take twice as long with it within the kernel. */
 static __attribute__((noinline)) void H_BLOCK(const H_INT item, H_BLOCK_PARAMS) {
   const H_INT tiles_p = (H_P + H_TILE - 1) / H_TILE, tiles_o = (H_O + H_TILE - 1) / H_TILE;
   if (item >= tiles_p * tiles_o * H_BATCH) return;
