@@ -146,31 +146,31 @@ START_TEST(reduce_holes) {
   static const char *const holes[] = {
       REDUCE
       "H_N 100; H_INNER 1; H_OUTER 7; H_CHUNK 100; H_CHUNKS 1; H_LANES 1; H_LOCAL 1; "
-      "H_COLUMNS 0; H_ORDERED 0",
+      "H_COLUMNS 0; H_ORDERED 0; H_BESIDE 1",
       REDUCE
       "H_N 1000; H_INNER 1; H_OUTER 7; H_CHUNK 128; H_CHUNKS 8; H_LANES 32; H_LOCAL 1; "
-      "H_COLUMNS 0; H_ORDERED 0",
+      "H_COLUMNS 0; H_ORDERED 0; H_BESIDE 1",
       REDUCE
       "H_N 1000; H_INNER 1; H_OUTER 7; H_CHUNK 1000; H_CHUNKS 1; H_LANES 1; H_LOCAL 64; "
-      "H_COLUMNS 0; H_ORDERED 0",
+      "H_COLUMNS 0; H_ORDERED 0; H_BESIDE 1",
       REDUCE
       "H_N 1000; H_INNER 1; H_OUTER 7; H_CHUNK 500; H_CHUNKS 2; H_LANES 8; H_LOCAL 16; "
-      "H_COLUMNS 0; H_ORDERED 0",
+      "H_COLUMNS 0; H_ORDERED 0; H_BESIDE 4",
       REDUCE
       "H_N 100; H_INNER 9; H_OUTER 2; H_CHUNK 100; H_CHUNKS 1; H_LANES 1; H_LOCAL 1; "
-      "H_STREAMS 1; H_COLUMNS 1; H_ORDERED 0",
+      "H_STREAMS 1; H_COLUMNS 1; H_ORDERED 0; H_BESIDE 1",
       REDUCE
       "H_N 1000; H_INNER 1; H_OUTER 7; H_CHUNK 500; H_CHUNKS 2; H_LANES 1; H_LOCAL 16; "
-      "H_COLUMNS 0; H_ORDERED 1",
+      "H_COLUMNS 0; H_ORDERED 1; H_BESIDE 1",
       REDUCE
       "H_N 1000; H_INNER 1; H_OUTER 7; H_CHUNK 500; H_CHUNKS 2; H_LANES 8; H_LOCAL 1; "
-      "H_COLUMNS 0; H_ORDERED 1",
+      "H_COLUMNS 0; H_ORDERED 1; H_BESIDE 1",
       REDUCE
       "H_N 100; H_INNER 9; H_OUTER 2; H_CHUNK 30; H_CHUNKS 4; H_LANES 4; H_LOCAL 1; "
-      "H_STREAMS 8; H_COLUMNS 1; H_ORDERED 0",
+      "H_STREAMS 8; H_COLUMNS 1; H_ORDERED 0; H_BESIDE 1",
       REDUCE
       "H_N 100; H_INNER 64; H_OUTER 2; H_CHUNK 30; H_CHUNKS 4; H_LANES 32; H_LOCAL 1; "
-      "H_STREAMS 4; H_COLUMNS 1; H_ORDERED 0",
+      "H_STREAMS 4; H_COLUMNS 1; H_ORDERED 0; H_BESIDE 1",
 #define LINES                                                                                      \
   "H_SPAN 4; H_LINE struct { float4 m0@ }; H_LINE_NONE(l) (l).m0 = (float4)(0.0f)@; "              \
   "H_LINE_ADD(l, o, r, c) { const float x0 = H_IN(o, r, c), x1 = H_IN(o, r + 1, c)@ (l).m0 += "    \
@@ -180,13 +180,13 @@ START_TEST(reduce_holes) {
   "(l).m0 = (float4)((s).m0[j])@; H_LINE_SET(l, s, j) (s).m0[j] = (l).m0.x@; H_NONE 0.0f; "
       REDUCE LINES
       "H_N 100; H_INNER 1; H_OUTER 8; H_CHUNK 50; H_CHUNKS 2; H_LANES 8; H_LOCAL 1; H_ROWS 4; "
-      "H_COLUMNS 0; H_ORDERED 0",
+      "H_COLUMNS 0; H_ORDERED 0; H_BESIDE 1",
       REDUCE LINES
       "H_N 100; H_INNER 64; H_OUTER 2; H_CHUNK 30; H_CHUNKS 4; H_LANES 32; H_LOCAL 1; "
-      "H_STREAMS 4; H_COPIES 2; H_COLUMNS 1; H_ORDERED 0",
+      "H_STREAMS 4; H_COPIES 2; H_COLUMNS 1; H_ORDERED 0; H_BESIDE 1",
       REDUCE LINES
       "H_N 100; H_INNER 8; H_OUTER 2; H_CHUNK 30; H_CHUNKS 4; H_LANES 8; H_LOCAL 1; "
-      "H_STREAMS 4; H_COLUMNS 1; H_NARROW 1; H_ORDERED 0"};
+      "H_STREAMS 4; H_COLUMNS 1; H_NARROW 1; H_ORDERED 0; H_BESIDE 1"};
   CHECK_INSTANCES(halo_cl_reduce, holes);
 }
 END_TEST
