@@ -13,13 +13,13 @@
 extern const char halo_cl_attention[], halo_cl_attention_tile[];
 
 enum {
-  ATTENTION_BLOCK = 32,        /* keys at a time, on CPUs */
-  ATTENTION_LANES = 64,        /* queries of a work item, on CPUs */
-  ATTENTION_SUMS = 16,         /* vectors of sums in registers */
-  ATTENTION_GROUP = 256,       /* work items of a group, at most */
-  ATTENTION_LEAST = 16,        /* and at least */
+  ATTENTION_BLOCK = 32,            /* keys at a time, on CPUs */
+  ATTENTION_LANES = 64,            /* queries of a work item, on CPUs */
+  ATTENTION_SUMS = 16,             /* vectors of sums in registers */
+  ATTENTION_GROUP = 256,           /* work items of a group, at most */
+  ATTENTION_LEAST = 16,            /* and at least */
   ATTENTION_ALL_LOCAL = 64 * 1024, /* bytes of local memory of which a group takes half at most */
-  ATTENTION_QUERIES = 4        /* of a work item of attention:tile */
+  ATTENTION_QUERIES = 4            /* of a work item of attention:tile */
 };
 
 /* What a work group of attention:tile does; attention_tile.cl says more. */
