@@ -15,19 +15,52 @@ static bool pack_is_own(const halo_plan_buffer *buffer, int32_t first, int32_t l
   return buffer->place == HALO_PLACE_TEMP && buffer->first >= first && buffer->last <= last;
 }
 
-/* A buffer that was counted has the stamp, and one that was found to be packable the next. */
+/* What a buffer's stamp says, beyond that of the run at hand; less: it has not been met. */
+enum {
+  PACK_COUNTED,
+  PACK_PACKED,
+  PACK_KEPT,   /* it was counted; the host needs it, too */
+  PACK_HOSTED, /* only the host needs it so far */
+  PACK_STAMPS
+};
+
 static void pack_count(region_state *e, region_buffers *sum, int32_t number, int32_t first) {
   const halo_plan_buffer *buffer = &e->s->plan->buffers.data[number];
   bool constant = buffer->place == HALO_PLACE_CONSTANT;
   int32_t *stamp = &e->stamps[number];
-  if (*stamp < e->stamp) {
-    *stamp = e->stamp;
+  bool hosted = *stamp == e->stamp + PACK_HOSTED;
+  if (*stamp < e->stamp || hosted) {
+    *stamp = e->stamp + (hosted ? PACK_KEPT : PACK_COUNTED);
     sum->all++;
-    sum->fixed += !constant && !pack_is_own(buffer, 0, sum->last);
+    sum->fixed += !constant && (hosted || !pack_is_own(buffer, 0, sum->last));
   }
   if (*stamp == e->stamp && (constant || pack_is_own(buffer, first, sum->last))) {
-    ++*stamp;
+    *stamp = e->stamp + PACK_PACKED;
     sum->packed++;
+  }
+}
+
+/* What the host uses keeps its place, whoever else uses it. */
+static void pack_keep(region_state *e, region_buffers *sum, int32_t number) {
+  const halo_plan_buffer *buffer = &e->s->plan->buffers.data[number];
+  if (buffer->place == HALO_PLACE_CONSTANT) return;
+  int32_t *stamp = &e->stamps[number], is = *stamp - e->stamp;
+  if (is < 0) *stamp = e->stamp + PACK_HOSTED;
+  if (is != PACK_COUNTED && is != PACK_PACKED) return;
+  sum->packed -= is == PACK_PACKED;
+  sum->fixed += pack_is_own(buffer, 0, sum->last);
+  *stamp = e->stamp + PACK_KEPT;
+}
+
+static void pack_count_hosted(region_state *e, region_buffers *sum, const halo_steps *steps) {
+  for (int32_t i = 0; i < steps->count; i++) {
+    const halo_step *step = &steps->data[i];
+    for (int32_t a = 0; a < step->arg_count; a++) pack_keep(e, sum, step->args[a].buffer);
+    for (int32_t x = 0; x < step->exchange_count; x++) {
+      pack_keep(e, sum, step->exchanges[x].state);
+      pack_keep(e, sum, step->exchanges[x].next);
+    }
+    for (int32_t l = 0; l < step->list_count; l++) pack_count_hosted(e, sum, &step->lists[l]);
   }
 }
 
@@ -39,7 +72,8 @@ static void pack_count_step(region_state *e, region_buffers *sum, const halo_ste
     pack_count(e, sum, step->exchanges[i].next, first);
   }
   for (int32_t l = 0; l < step->list_count; l++) {
-    for (int32_t i = 0; i < step->lists[l].count; i++) {
+    if (region_is_hosted(step, l)) pack_count_hosted(e, sum, &step->lists[l]);
+    for (int32_t i = 0; !region_is_hosted(step, l) && i < step->lists[l].count; i++) {
       pack_count_step(e, sum, &step->lists[l].data[i], first);
     }
   }
@@ -64,7 +98,7 @@ void region_begin_buffers(region_state *e, region_buffers *sum, const halo_steps
   } else if (e->depth > 0) {
     sum->last = pack_end(&steps->data[end]);
   }
-  e->stamp += 2;
+  e->stamp += PACK_STAMPS;
 }
 
 void region_add_buffers(region_state *e, region_buffers *sum, const halo_step *step) {
@@ -89,7 +123,7 @@ bool region_buffers_exceed(const region_state *e, const region_buffers *sum) {
 typedef HALO_VEC(int32_t) pack_list;
 
 static void pack_collect(region_state *e, pack_list *own, int32_t number) {
-  bool packed = e->stamps[number] == e->stamp + 1;
+  bool packed = e->stamps[number] == e->stamp + PACK_PACKED;
   if (!packed || e->s->plan->buffers.data[number].place != HALO_PLACE_TEMP) return;
   e->stamps[number] = e->stamp;
   halo_vec_push(own, number);

@@ -12,6 +12,7 @@ void region_add_price(region_price *sum, const region_price *one) {
   sum->endless |= one->endless;
   sum->steps += one->steps;
   sum->loops += one->loops;
+  sum->calls += one->calls;
   if (one->depth > sum->depth) sum->depth = one->depth;
   sum->as_steps += one->as_steps;
   sum->in_region += one->in_region;
@@ -61,20 +62,64 @@ static region_price region_price_loop(const region_state *e, const halo_step *st
   return price;
 }
 
+/* ---- What the host does ---- */
+
+/* Whether steps call functions of the host; *others: whether they need the host for other things. */
+static bool region_calls(const halo_steps *steps, bool *others) {
+  bool calls = false;
+  for (int32_t i = 0; i < steps->count; i++) {
+    const halo_step *step = &steps->data[i];
+    switch (step->kind) {
+      case HALO_STEP_CUSTOM_CALL:
+      case HALO_STEP_IN:
+      case HALO_STEP_OUT: calls = true; break;
+      case HALO_STEP_KERNEL:
+      case HALO_STEP_LIBRARY:
+      case HALO_STEP_COPY:
+      case HALO_STEP_WHILE:
+      case HALO_STEP_CONDITIONAL: break;
+      case HALO_STEP_RANDOM:
+      case HALO_STEP_START:
+      case HALO_STEP_DONE:
+      case HALO_STEP_COLLECTIVE: *others = true; break;
+    }
+    for (int32_t l = 0; l < step->list_count; l++) calls |= region_calls(&step->lists[l], others);
+  }
+  return calls;
+}
+
+bool region_is_hosted(const halo_step *conditional, int32_t branch) {
+  bool here = false, elsewhere = false, others = false;
+  for (int32_t l = 0; l < conditional->list_count; l++) {
+    bool calls = region_calls(&conditional->lists[l], &others);
+    here |= calls && l == branch;
+    elsewhere |= !calls;
+  }
+  return here && elsewhere && !others;
+}
+
 /* One branch is taken. */
 static region_price region_price_branches(const region_state *e, const halo_step *step) {
   region_price price = {.steps = 1};
+  int32_t calls = 0;
   for (int32_t l = 0; l < step->list_count && !price.why; l++) {
+    if (region_is_hosted(step, l)) {
+      price.calls = 1;
+      continue;
+    }
     region_price branch = region_price_list(e, &step->lists[l]);
     price.why = branch.why;
     price.endless |= branch.endless;
     price.steps += branch.steps;
     price.loops += branch.loops;
+    calls += branch.calls;
     if (branch.depth > price.depth) price.depth = branch.depth;
     if (branch.as_steps > price.as_steps) price.as_steps = branch.as_steps;
     if (branch.in_region > price.in_region) price.in_region = branch.in_region;
     if (branch.rounds > price.rounds) price.rounds = branch.rounds;
   }
+  price.loops += price.calls;
+  price.calls += calls;
   price.as_steps += region_wait(e);
   price.in_region += e->target->prices.region_step;
   return price;

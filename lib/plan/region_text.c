@@ -44,6 +44,7 @@ typedef struct region_text {
   int32_t long_steps;           /* of all */
   int32_t loop, loops;          /* the last one that was written, all of the region */
   int32_t branches;             /* that were written */
+  int32_t hosted;               /* those that were left to the host */
   bool many;                    /* some step has neighbours enough for vectors */
   halo_strbuf guard; /* what has to hold for steps to be done here, within the loop at hand */
 } region_text;
@@ -377,8 +378,9 @@ static void region_copy(region_text *t, int32_t source, int32_t target, int64_t 
 /* Less is copied sooner than it is looked for in two places. */
 enum { REGION_EXCHANGE_BYTES = 512 };
 
-static bool region_exchanges(const halo_plan_exchange *pair) {
-  return pair->bytes > REGION_EXCHANGE_BYTES;
+/* What the host uses has to be where the plan says. */
+static bool region_exchanges(const region_text *t, const halo_plan_exchange *pair) {
+  return pair->bytes > REGION_EXCHANGE_BYTES && t->run->called < 0;
 }
 
 static void region_emit_exchange(region_text *t, const halo_plan_exchange *pair) {
@@ -391,7 +393,7 @@ static void region_emit_exchanges(region_text *t, const halo_step *loop, int32_t
   bool any = false;
   for (int32_t i = 0; i < loop->exchange_count; i++) {
     const halo_plan_exchange *pair = &loop->exchanges[i];
-    if (region_exchanges(pair)) {
+    if (region_exchanges(t, pair)) {
       region_emit_exchange(t, pair);
       any = true;
       continue;
@@ -402,9 +404,10 @@ static void region_emit_exchanges(region_text *t, const halo_step *loop, int32_t
   if (any) region_line(t, "odd%d = !odd%d;", number, number);
 }
 
-static bool region_loop_exchanges(const halo_step *loop) {
+static bool region_loop_exchanges(const region_text *t, const halo_step *loop) {
   bool any = false;
-  for (int32_t i = 0; i < loop->exchange_count; i++) any |= region_exchanges(&loop->exchanges[i]);
+  for (int32_t i = 0; i < loop->exchange_count; i++)
+    any |= region_exchanges(t, &loop->exchanges[i]);
   return any;
 }
 
@@ -413,7 +416,7 @@ static void region_emit_odd(region_text *t, const halo_step *loop, int32_t numbe
   region_open(t, "if (odd%d)", number);
   for (int32_t i = 0; i < loop->exchange_count; i++) {
     const halo_plan_exchange *pair = &loop->exchanges[i];
-    if (!region_exchanges(pair)) continue;
+    if (!region_exchanges(t, pair)) continue;
     region_emit_exchange(t, pair);
     if (behind) region_copy(t, pair->next, pair->state, pair->bytes);
   }
@@ -439,19 +442,27 @@ static int64_t region_round_cost(const region_text *t, const halo_step *loop) {
   return 1 + (int64_t)(seconds * 1e9);
 }
 
-/* The head of a round, where the region may leave: it writes down where it is, and ends. The same for all work
- * items. */
-static void region_emit_head(region_text *t, const halo_step *loop, int32_t number) {
-  bool inner = region_price_step(t->e, loop).loops > 1;
-  region_line(t, "if (resume == %d) resume = 0;", number);
-  region_open(t, "if (%sspent > most)", inner ? "!resume && " : "");
+/* Leaves the region, to go on in the loop or behind the conditional of this number when the host has done the branch of that
+ * number, 0: none. The same for all work items. */
+static void region_emit_leave(region_text *t, int32_t number, int32_t branch) {
   region_open(t, "if (%s == 0)", region_item(t));
   region_line(t, "((__global uchar *)place)[0] = 1;");
   region_line(t, "((__global int *)place)[1] = %d;", number);
   for (int d = 0; d < t->depth; d++)
     region_line(t, "((__global long *)place)[%d] = t%d;", d + 1, d);
+  if (t->run->called >= 0) {
+    region_line(t, "*(__global int *)b%d = %d;", region_arg(t, t->run->called, true), branch);
+  }
   region_close(t);
   region_line(t, "return;");
+}
+
+/* The head of a round, where the region may leave. */
+static void region_emit_head(region_text *t, const halo_step *loop, int32_t number) {
+  bool inner = region_price_step(t->e, loop).loops > 1;
+  region_line(t, "if (resume == %d) resume = 0;", number);
+  region_open(t, "if (%sspent > most)", inner ? "!resume && " : "");
+  region_emit_leave(t, number, 0);
   region_close(t);
   /* What goes on within a round has paid for it, and does something before it leaves again. */
   region_line(t, "spent += %s%lldL;", inner ? "resume ? 0 : " : "",
@@ -489,7 +500,7 @@ static void region_emit_loop(region_text *t, const halo_step *loop) {
   int d = t->depth++;
   int32_t number = ++t->loop;
   bool goes_on = region_goes_on(t);
-  bool exchanges = region_loop_exchanges(loop);
+  bool exchanges = region_loop_exchanges(t, loop);
   if (exchanges) region_emit_start(t, loop, number, d);
   halo_strbuf head = {0}, outer = t->guard;
   halo_strbuf_printf(&head, "for (long t%d = ", d);
@@ -529,7 +540,7 @@ static void region_emit_choice(region_text *t, const halo_step *step, int32_t nu
   int32_t loop = t->loop;
   for (int32_t b = 0; b <= last && region_goes_on(t); b++) {
     int32_t before = loop;
-    for (int32_t i = 0; i < step->lists[b].count; i++) {
+    for (int32_t i = 0; !region_is_hosted(step, b) && i < step->lists[b].count; i++) {
       loop += region_price_step(t->e, &step->lists[b].data[i]).loops;
     }
     if (loop == before) continue;
@@ -538,12 +549,34 @@ static void region_emit_choice(region_text *t, const halo_step *step, int32_t nu
   region_barrier(t);
 }
 
+/* Leaves what the host does to it. `number`: of the choice; `loop`: of the place behind it, as of a loop. */
+static void region_emit_hosted(region_text *t, const halo_step *step, int32_t number,
+                               int32_t loop) {
+  region_line(t, "if (resume == %d) branch%d = -1, resume = 0;", loop, number);
+  for (int32_t b = 0; b < step->list_count; b++) {
+    if (!region_is_hosted(step, b)) continue;
+    region_open(t, "if (branch%d == %d)", number, b);
+    region_emit_leave(t, loop, ++t->hosted);
+    region_close(t);
+  }
+}
+
+static bool region_has_hosted(const halo_step *step) {
+  bool hosted = false;
+  for (int32_t b = 0; b < step->list_count; b++) hosted |= region_is_hosted(step, b);
+  return hosted;
+}
+
 static void region_emit_conditional(region_text *t, const halo_step *step) {
   int32_t number = t->branches++;
+  bool hosted = region_has_hosted(step);
+  int32_t loop = hosted ? ++t->loop : 0;
   region_emit_choice(t, step, number);
+  if (hosted) region_emit_hosted(t, step, number, loop);
   halo_strbuf outer = t->guard;
   t->guard = (halo_strbuf){0};
   for (int32_t b = 0; b < step->list_count; b++) {
+    if (region_is_hosted(step, b)) continue;
     region_push_guard(t, "branch%d == %d", number, b);
     region_emit_list(t, step->lists[b].data, step->lists[b].count);
     region_pop_guard(t, 0);

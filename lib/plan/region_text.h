@@ -9,7 +9,9 @@
 typedef struct region_price {
   const char *why;            /* it cannot be in a region; NULL: it can */
   bool endless;               /* nobody knows how long it takes */
-  int32_t steps, loops;       /* itself and within */
+  int32_t steps;              /* itself and within */
+  int32_t loops;              /* places within where it may go on: loops, and what the host does */
+  int32_t calls;              /* of these: see region_is_hosted */
   int32_t depth;              /* of loops */
   double as_steps, in_region; /* seconds: as single steps, and within one work group */
   double rounds;              /* of loops that a work item does together: at most, by estimate */
@@ -37,12 +39,15 @@ typedef struct region_state {
 /* More steps make long kernels, which take long to build: it is worth more where there are rounds. */
 enum { REGION_STEPS = 256 };
 
-/* Buffers that a region has beside those of its steps: what says where it goes on; and that it adds to a plan, with its own
- * memory and the constants. */
-enum { REGION_PLACES = 1, REGION_ADDED = 3 };
+/* Buffers that a region has beside those of its steps: what says where it goes on, and what the host is to do; and that it adds to
+ * a plan, with its own memory and the constants. */
+enum { REGION_PLACES = 2, REGION_ADDED = 4 };
 
 /* ---- Prices of steps: region_price.c ---- */
 
+/* Whether the region leaves this branch of a conditional to the host, and goes on behind the conditional: it calls a function,
+ * as for an error that mostly does not happen. Another branch must not. */
+bool region_is_hosted(const halo_step *conditional, int32_t branch);
 region_price region_price_step(const region_state *e, const halo_step *step);
 region_price region_price_list(const region_state *e, const halo_steps *steps);
 /* Adds the price of a step to that of the steps before it. */
@@ -55,6 +60,8 @@ typedef struct region_run {
   const halo_step *steps;
   int32_t count;
   int32_t place; /* buffer that says where to go on; -1: it always runs to its end */
+  int32_t
+      called; /* with `calls`: buffer with the number of the branch that the host is to do (s32, from 1); 0: none */
   /* Buffers with what is packed, -1 where nothing is: temporaries that only the region uses, and all constants. */
   int32_t own, constants;
 } region_run;

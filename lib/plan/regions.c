@@ -31,7 +31,7 @@ typedef struct region_sum {
 
 /* What may take long leaves off after a while, and goes on. */
 static bool region_may_leave(const region_state *e, const region_price *price) {
-  return price->endless || price->in_region > e->longest;
+  return price->endless || price->calls || price->in_region > e->longest;
 }
 
 /* ---- Implementations of a run ---- */
@@ -207,6 +207,44 @@ static int32_t region_place(const region_state *e, const halo_step *first, const
   return place;
 }
 
+typedef HALO_VEC(halo_steps) region_lists;
+
+/* Takes the branches that the host does out of steps, in the order of their numbers: those of a conditional, and then those
+ * within its others. */
+static void region_take_hosted(halo_steps *steps, region_lists *out) {
+  for (int32_t i = 0; i < steps->count; i++) {
+    halo_step *step = &steps->data[i];
+    int32_t first = out->count;
+    for (int32_t l = 0; l < step->list_count && step->kind == HALO_STEP_CONDITIONAL; l++) {
+      if (region_is_hosted(step, l)) halo_vec_push(out, step->lists[l]);
+    }
+    for (int32_t l = 0; l < step->list_count; l++) {
+      bool taken = first < out->count && out->data[first].data == step->lists[l].data;
+      if (taken) {
+        step->lists[l] = (halo_steps){.label = step->lists[l].label};
+        first++;
+      } else {
+        region_take_hosted(&step->lists[l], out);
+      }
+    }
+  }
+}
+
+/* The conditional that does what the region asks the host for, if anything. */
+static void region_call_host(const region_state *e, halo_steps *steps, const region_lists *hosted,
+                             int32_t called) {
+  halo_plan_arg selector = {called, 4, false};
+  halo_step step = {.kind = HALO_STEP_CONDITIONAL, .unit = -1, .operations = -1, .trips = -1};
+  step.number = hosted->data[0].data[0].number;
+  step.label = "what a region asks for";
+  step.args = halo_arena_copy(&e->s->plan->arena, &selector, sizeof selector);
+  step.arg_count = 1;
+  halo_steps *lists = lower_lists(e->s, &step, hosted->count + 1);
+  lists[0].label = "nothing";
+  for (int32_t i = 0; i < hosted->count; i++) lists[i + 1] = hosted->data[i];
+  halo_vec_push(steps, step);
+}
+
 /* Puts the region of the steps of a list from `start` up to `end` at `out`, and how many steps that makes into *made. */
 static halo_status region_settle(region_state *e, const halo_steps *list, int32_t start,
                                  int32_t end, halo_step *out, int32_t *made) {
@@ -231,10 +269,14 @@ static halo_status region_settle(region_state *e, const halo_steps *list, int32_
   const char *label = halo_arena_printf(arena, "%s region:kernel", name);
   HALO_TRY(region_explain(&sum, name));
   bool may_leave = region_may_leave(e, &sum.price);
-  region_run run = {steps, count, -1, -1, -1};
+  region_run run = {steps, count, -1, -1, -1, -1};
   if (region_is_packed(e, &sum.buffers)) region_pack(e, &run);
   if (may_leave) run.place = region_place(e, &steps[0], &steps[count - 1]);
+  if (sum.price.calls) run.called = region_place(e, &steps[0], &steps[count - 1]);
   region_kernel kernel = region_make_kernel(e, &run);
+  halo_steps taken = {steps, count, count, NULL};
+  region_lists hosted = {0};
+  if (sum.price.calls) region_take_hosted(&taken, &hosted);
   for (int32_t i = 0; i < count; i++) region_free_lists(&steps[i]);
   out[0] = region_launch(e, &kernel, number, label);
   out[0].seconds = e->target->prices.launch + sum.price.in_region;
@@ -252,6 +294,8 @@ static halo_status region_settle(region_state *e, const halo_steps *list, int32_
   halo_steps *lists = lower_lists(e->s, &out[1], 2);
   lists[0].label = "condition";
   lists[1].label = "body";
+  if (hosted.count) region_call_host(e, &lists[1], &hosted, run.called);
+  halo_vec_deinit(&hosted);
   halo_step again = region_launch(e, &kernel, number, label);
   region_give_values(e, &again, 1);
   halo_vec_push(&lists[1], again);

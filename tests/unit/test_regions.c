@@ -2,9 +2,12 @@
 /* tests/unit/test_regions.c: random programs of nested loops and branches, each as regions, against the evaluator: bit by bit, since
  * all numbers are whole. */
 #include "evaluator/evaluator.h"
+#include "halo/custom_call.h"
 #include "halo/passes.h"
 #include "run_test.h"
 #include "shape/literal.h"
+
+#include <stdatomic.h>
 
 #define STATE "(s32[], s32[], s32[6], s32[4,3])"
 
@@ -15,6 +18,7 @@ typedef struct program {
   halo_strbuf done;
   uint32_t seed;
   int computations, most_depth;
+  bool calls; /* it calls functions of the host, where others have operations of the same results */
   bool sorts; /* it may have them, which have barriers on a GPU */
 } program;
 
@@ -55,12 +59,27 @@ static void take_state(halo_strbuf *out, const char *from, int n) {
                      n, from, n, from, n, from);
 }
 
+/* A branch that calls a function of the host: v is doubled. */
+static int write_called(program *p) {
+  int number = p->computations++;
+  halo_strbuf_printf(&p->done,
+                     "c%d { p = " STATE " parameter(0) i = s32[] get-tuple-element(p), index=0\n",
+                     number);
+  take_state(&p->done, "p", 0);
+  halo_strbuf_printf(
+      &p->done, "  w = s32[6] %s\n  ROOT r = " STATE " tuple(i, s0, w, m0) }\n",
+      p->calls ? "custom-call(v0), custom_call_target=\"test_twice\"" : "add(v0, v0)");
+  return number;
+}
+
 static void write_control(program *p, halo_strbuf *out, int depth, int n) {
   halo_strbuf_printf(out, "  t%d = " STATE " tuple(zero, s%d, v%d, m%d)\n", n, n, n, n);
   if (choose(p, 2)) {
     int branches = 2 + choose(p, 2), first[3];
-    for (int b = 0; b < branches; b++)
-      first[b] = write_computation(p, depth + 1, choose(p, 4), false);
+    for (int b = 0; b < branches; b++) {
+      bool called = b > 0 && choose(p, 2);
+      first[b] = called ? write_called(p) : write_computation(p, depth + 1, choose(p, 4), false);
+    }
     halo_strbuf_printf(out, "  a%d = s32[] and(s%d, three)\n  w%d = " STATE " conditional(a%d", n,
                        n, n, n);
     for (int b = 0; b < branches; b++) halo_strbuf_printf(out, ", t%d", n);
@@ -160,8 +179,8 @@ static int write_computation(program *p, int depth, int statements, bool is_roun
   return number;
 }
 
-static char *write_program(uint32_t seed, int statements, int depth, bool sorts) {
-  program p = {.seed = seed, .most_depth = depth, .sorts = sorts};
+static char *write_program(uint32_t seed, int statements, int depth, bool sorts, bool calls) {
+  program p = {.seed = seed, .most_depth = depth, .calls = calls, .sorts = sorts};
   halo_strbuf_append(
       &p.done,
       "HloModule loops\n"
@@ -180,6 +199,13 @@ static char *write_program(uint32_t seed, int statements, int depth, bool sorts)
 }
 
 /* ---- Runs ---- */
+
+static atomic_int calls;
+
+static void twice(void *out, const void **in) {
+  for (int i = 0; i < 6; i++) ((uint32_t *)out)[i] = 2 * ((const uint32_t *)in[0])[i];
+  atomic_fetch_add(&calls, 1);
+}
 
 static void make_arguments(const halo_module *module, uint32_t seed, halo_literal *out[3]) {
   program p = {.seed = seed};
@@ -241,12 +267,14 @@ static bool check_way(halo_client *client, const halo_module *module, halo_liter
 
 /* Programs of a seed, which one region each is big enough for. Returns how many packed regions there are. */
 static int check_program(halo_client *client, uint32_t seed, bool in_groups) {
-  char *text = in_groups ? write_program(seed, 3, 2, false) : write_program(seed, 10, 3, true);
-  halo_module *module = run_parse(text), *plain;
+  int statements = in_groups ? 3 : 10, depth = in_groups ? 2 : 3;
+  char *text = write_program(seed, statements, depth, !in_groups, true);
+  char *without = write_program(seed, statements, depth, !in_groups, false);
+  halo_module *module = run_parse(text), *same = run_parse(without), *plain;
   halo_literal *arguments[3], *expected;
   make_arguments(module, seed, arguments);
   const halo_pass_options as_it_is = {.no_optimization = true, .no_fusion = true};
-  ck_ok(halo_module_optimize(module, &as_it_is, &plain));
+  ck_ok(halo_module_optimize(same, &as_it_is, &plain));
   ck_ok(halo_evaluate(plain->entry, arguments, 3, &expected));
   int packed = 0;
   for (size_t w = 0; w < sizeof ways / sizeof *ways; w++) {
@@ -257,14 +285,18 @@ static int check_program(halo_client *client, uint32_t seed, bool in_groups) {
   halo_literal_release(expected);
   halo_module_release(plain);
   halo_module_release(module);
+  halo_module_release(same);
   halo_free(text);
+  halo_free(without);
   return packed;
 }
 
 START_TEST(random_loops) {
   halo_client *client = run_client(NULL);
+  ck_ok(halo_custom_call_register_plain("test_twice", twice));
   int packed = 0;
   for (uint32_t seed = 1; seed <= 8; seed++) packed += check_program(client, 7919 * seed, false);
+  ck_assert_int_gt(atomic_load(&calls), 0);
   ck_assert_msg(packed > 0, "no program has more buffers than a kernel has arguments");
   halo_client_release(client);
 }
@@ -274,9 +306,45 @@ END_TEST
 START_TEST(random_loops_in_groups) {
   setenv("HALO_TREAT_AS", "gpu", 1);
   halo_client *client = run_client(NULL);
+  ck_ok(halo_custom_call_register_plain("test_twice", twice));
   for (uint32_t seed = 1; seed <= 2; seed++) check_program(client, 7919 * seed, true);
   halo_client_release(client);
   unsetenv("HALO_TREAT_AS");
+}
+END_TEST
+
+/* A conditional that calls a function of the host in one of its branches leaves a loop in one region. */
+START_TEST(called_branch) {
+  static const char text[] =
+      "HloModule m\n"
+      "yes { x = f32[4] parameter(0) ROOT y = f32[4] custom-call(x), "
+      "custom_call_target=\"test_plain\" }\n"
+      "no { x = f32[4] parameter(0) ROOT y = f32[4] sine(x) }\n"
+      "more { t = (s32[], f32[4]) parameter(0) i = s32[] get-tuple-element(t), index=0 "
+      "n = s32[] constant(30) ROOT r = pred[] compare(i, n), direction=LT }\n"
+      "body { t = (s32[], f32[4]) parameter(0) i = s32[] get-tuple-element(t), index=0 "
+      "x = f32[4] get-tuple-element(t), index=1 one = s32[] constant(1) j = s32[] add(i, one) "
+      "seven = s32[] constant(7) at = pred[] compare(i, seven), direction=EQ "
+      "y = f32[4] conditional(at, x, x), true_computation=yes, false_computation=%s "
+      "ROOT r = (s32[], f32[4]) tuple(j, y) }\n"
+      "ENTRY e { x = f32[4] parameter(0) z = s32[] constant(0) s = (s32[], f32[4]) tuple(z, x) "
+      "w = (s32[], f32[4]) while(s), condition=more, body=body "
+      "ROOT r = f32[4] get-tuple-element(w), index=1 }";
+  static const char *const devices[] = {"cpu-two-cores", "amd-wave64"};
+  ck_ok(halo_custom_call_register_plain("test_plain", twice));
+  for (int i = 0; i < 4; i++) {
+    char device[1024], whole[2048];
+    snprintf(device, sizeof device, "null:" HALO_TEST_DATA "/devices/%s.caps", devices[i % 2]);
+    snprintf(whole, sizeof whole, text, i < 2 ? "no" : "yes");
+    halo_client *client = run_client(device);
+    halo_executable *e = run_compile(client, whole);
+    const char *plan = halo_executable_report(e, HALO_REPORT_PLAN);
+    bool one = strstr(plan, "what a region asks for") != NULL;
+    /* Where each branch calls, the host does the loop. */
+    ck_assert_msg(one == (i < 2), "%s", plan);
+    halo_executable_release(e);
+    halo_client_release(client);
+  }
 }
 END_TEST
 
@@ -284,7 +352,7 @@ END_TEST
 START_TEST(many_buffers) {
   halo_client *client = run_client("null:" HALO_TEST_DATA "/devices/amd-wave64.caps");
   const halo_compile_options options = {.no_fusion = true};
-  char *text = write_program(7919, 24, 2, false);
+  char *text = write_program(7919, 24, 2, false, false);
   halo_executable *e;
   ck_ok(run_try_compile(client, text, &options, &e));
   const char *plan = halo_executable_report(e, HALO_REPORT_PLAN);
@@ -303,6 +371,7 @@ int main(void) {
   tcase_add_test(test, random_loops);
   tcase_add_test(test, random_loops_in_groups);
   tcase_add_test(test, many_buffers);
+  tcase_add_test(test, called_branch);
   tcase_set_timeout(test, 240);
   suite_add_tcase(suite, test);
   return suite_run(suite);
