@@ -19,6 +19,11 @@ halo_status halo_fail_at(halo_status status, const char *name, const char *begin
   halo_strbuf text = {0};
   halo_strbuf_printf(&text, "%s:%d:%ld: error: ", name, line, column);
   halo_strbuf_append(&text, message);
+  if (start == end) { /* there is nothing to point at */
+    halo_fail(status, "%s", halo_strbuf_text(&text));
+    halo_strbuf_deinit(&text);
+    return status;
+  }
   halo_strbuf_char(&text, '\n');
   /* A module may be one line of megabytes: show the neighbourhood only. */
   const char *from = start, *to = end;

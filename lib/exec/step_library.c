@@ -22,7 +22,8 @@ static halo_status library_start(halo_run *run, const halo_step *step, void *sta
 static halo_status library_prepare(halo_program *p, const halo_step *step, void **state) {
   (void)step, (void)state;
   halo_status status = halo_gemm_check(p->device);
-  if (status != HALO_OK && p->limits && p->device->caps.clblast_is_wrong) p->limits->grew = true;
+  if (status != HALO_OK && p->limits && halo_caps_clblast_is_wrong(&p->device->caps))
+    p->limits->grew = true;
   return status;
 }
 

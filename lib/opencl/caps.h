@@ -73,6 +73,11 @@ int64_t halo_caps_private_bytes(const halo_caps *caps);
 /* Work groups of `local` work items along axis `d` that a launch may have at most; 0: any number. */
 uint64_t halo_caps_most_groups(const halo_caps *caps, uint32_t d, size_t local);
 
+/* Whether CLBlast is known to compute wrong products on the device. Threads that make plans may ask while another one checks. */
+static inline bool halo_caps_clblast_is_wrong(const halo_caps *caps) {
+  return __atomic_load_n(&caps->clblast_is_wrong, __ATOMIC_ACQUIRE);
+}
+
 /* Reads `key = value` lines: the field names above but is_cpu, is_gpu and is_null; texts without
  * quotes, booleans true or false, whole numbers (sizes may end in K, M or G, powers of 1024),
  * max_items and max_groups as three numbers. Blank lines and lines starting with # are skipped. What a file does

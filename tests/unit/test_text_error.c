@@ -222,6 +222,14 @@ static const struct {
      "t:2:51: error: ", "add"},
 };
 
+/* Of an empty line there is nothing to show. */
+START_TEST(empty) {
+  halo_module *module;
+  ck_assert_int_ne(halo_module_parse("", 0, "t", &module), HALO_OK);
+  ck_assert_ptr_null(strchr(halo_error_message(), '^'));
+}
+END_TEST
+
 START_TEST(refused_with_place) { text_refuse(rows[_i].text, rows[_i].place, rows[_i].part); }
 END_TEST
 
@@ -295,6 +303,7 @@ END_TEST
 int main(void) {
   Suite *suite = suite_create("text_error");
   TCase *errors = tcase_create("errors");
+  tcase_add_test(errors, empty);
   tcase_add_loop_test(errors, refused_with_place, 0, sizeof rows / sizeof rows[0]);
   tcase_add_test(errors, message_shows_the_line);
   tcase_add_test(errors, message_cuts_long_lines);

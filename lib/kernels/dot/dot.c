@@ -602,7 +602,7 @@ static bool dot_blas_describe(const halo_lowering *l, halo_gemm *g, const char *
 
 static bool dot_clblast_works_on(const halo_caps *caps, const char **why) {
   *why = "CLBlast computes wrong products on it";
-  if (caps->clblast_is_wrong) return false;
+  if (halo_caps_clblast_is_wrong(caps)) return false;
   *why = "CLBlast's kernels need work groups of 64";
   return caps->max_work_group >= 64 && halo_gemm_available(why);
 }

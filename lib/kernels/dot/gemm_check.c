@@ -82,12 +82,14 @@ halo_status halo_gemm_check(halo_cl_device *device) {
   if (!caps->is_gpu) return HALO_OK;
   halo_status status = HALO_OK;
   pthread_mutex_lock(&lock);
-  if (!caps->clblast_is_right && !caps->clblast_is_wrong) {
+  bool wrong = halo_caps_clblast_is_wrong(caps);
+  if (!caps->clblast_is_right && !wrong) {
     bool right = false;
     status = check_product(device, &right);
-    if (status == HALO_OK) *(right ? &caps->clblast_is_right : &caps->clblast_is_wrong) = true;
+    wrong = status == HALO_OK && !right;
+    caps->clblast_is_right = right;
+    __atomic_store_n(&caps->clblast_is_wrong, wrong, __ATOMIC_RELEASE); /* plans are being made */
   }
-  bool wrong = caps->clblast_is_wrong;
   pthread_mutex_unlock(&lock);
   HALO_TRY(status);
   if (!wrong) return HALO_OK;
