@@ -55,8 +55,6 @@ static inline halo_arena *halo_build_arena(const build_call *call) {
 }
 halo_attr halo_build_int(halo_attr_id id, int64_t value);
 halo_attr halo_build_ints(build_call *call, halo_attr_id id, int count, const int64_t *values);
-/* replica_groups of one size; none is all together (collective.c). */
-halo_attr halo_build_groups(build_call *call, int groups, int size, const int64_t *ids);
 halo_attr halo_build_comps(build_call *call, halo_attr_id id, int count,
                            halo_computation *const *comps);
 
@@ -66,8 +64,6 @@ halo_instr *halo_build_add(build_call *call, const halo_instr_spec *spec);
 halo_instr *halo_build_op(build_call *call, halo_opcode opcode, const halo_shape *shape,
                           halo_instr *const operands[3], int attr_count, const halo_attr *attrs);
 halo_instr *halo_build_literal(build_call *call, halo_literal *literal);
-/* An HLO name for `text` that no other instruction of the computation has. */
-const char *halo_build_name(build_call *call, const char *text);
 /* `text` with what may not stand in an HLO name replaced; heap. */
 char *halo_build_clean_name(const char *text, const char *fallback);
 

@@ -213,7 +213,8 @@ halo_attr halo_build_comps(build_call *call, halo_attr_id id, int count,
 
 /* ---- Instructions ---- */
 
-const char *halo_build_name(build_call *call, const char *text) {
+/* An HLO name for `text` that no other instruction of the computation has. */
+static const char *builder_own_name(build_call *call, const char *text) {
   halo_builder *builder = call->builder;
   char *name = halo_strdup(text);
   while (halo_map_get_text(&builder->names, name)) {
@@ -235,7 +236,7 @@ halo_instr *halo_build_add(build_call *call, const halo_instr_spec *spec) {
     halo_strbuf name = {0};
     halo_strbuf_printf(&name, "%s.%d", halo_opcode_name(spec->opcode),
                        ++call->builder->top->numbered);
-    named.name = halo_build_name(call, halo_strbuf_text(&name));
+    named.name = builder_own_name(call, halo_strbuf_text(&name));
     halo_strbuf_deinit(&name);
   }
   halo_instr *instr;
@@ -295,7 +296,7 @@ halo_op halo_parameter(halo_builder *builder, int64_t number, const halo_shape *
   if (!call.ok) return halo_build_result(&call, NULL);
   char *clean = halo_build_clean_name(name, "parameter");
   halo_instr_spec spec = {.opcode = HALO_OP_PARAMETER,
-                          .name = name ? halo_build_name(&call, clean) : NULL,
+                          .name = name ? builder_own_name(&call, clean) : NULL,
                           .parameter_number = number,
                           .shape = halo_shape_clone(halo_build_arena(&call), shape)};
   halo_free(clean);

@@ -6,7 +6,8 @@
 
 enum { COLLECTIVE_ATTRS = 6 };
 
-halo_attr halo_build_groups(build_call *call, int groups, int size, const int64_t *ids) {
+/* replica_groups of one size; none is all together. */
+static halo_attr collective_groups(build_call *call, int groups, int size, const int64_t *ids) {
   halo_attr attr = {.id = HALO_ATTR_REPLICA_GROUPS};
   if (groups < 0 || (groups > 0 && (size < 1 || size > INT32_MAX / groups || !ids))) {
     halo_build_fail(call, "%d groups of %d replicas are no list", groups, size);
@@ -38,7 +39,7 @@ static void collective_who(build_call *call, collective_attrs *attrs,
                            const halo_replica_groups *who) {
   static const halo_replica_groups everybody;
   if (!who) who = &everybody;
-  collective_add(attrs, halo_build_groups(call, who->groups, who->size, who->ids));
+  collective_add(attrs, collective_groups(call, who->groups, who->size, who->ids));
   if (who->channel > 0) {
     collective_add(attrs, halo_build_int(HALO_ATTR_CHANNEL_ID, who->channel));
   }

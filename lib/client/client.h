@@ -85,8 +85,6 @@ halo_status halo_buffer_keep_promise(halo_buffer *buffer, const char *call,
 /* A list of the given extents [rank], or of the bounds; NULL when no dimension is dynamic. */
 halo_status halo_sizes_put(halo_device *device, const halo_shape *shape, const int64_t *extents,
                            halo_device_value ***out);
-/* A new list of the same values. */
-halo_device_value **halo_sizes_retain(const halo_shape *shape, halo_device_value *const *sizes);
 void halo_sizes_release(const halo_shape *shape, halo_device_value **sizes);
 /* Waits for them and gives all extents, [rank]. */
 halo_status halo_sizes_get(const halo_shape *shape, halo_device_value *const *sizes,

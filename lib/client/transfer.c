@@ -87,7 +87,9 @@ static halo_status transfer_out_now(halo_device_value *value, const halo_shape *
 
 /* ---- Sizes of dynamic dimensions ---- */
 
-halo_device_value **halo_sizes_retain(const halo_shape *shape, halo_device_value *const *sizes) {
+/* A new list of the same values. */
+static halo_device_value **transfer_retain_sizes(const halo_shape *shape,
+                                                 halo_device_value *const *sizes) {
   int32_t count = halo_shape_dynamic_count(shape);
   if (count == 0) return NULL;
   halo_device_value **copy = halo_alloc(sizeof *copy * (size_t)count);
@@ -241,7 +243,7 @@ halo_status halo_transfer_out(halo_device_value *value, const halo_shape *shape,
   if (!queued || !value->block || size == 0 || sizes ||
       !transfer_is_plain(device, shape, to.strides)) {
     transfer_job *job = transfer_create(device, shape, to, done);
-    if (sizes) job->sizes = halo_sizes_retain(shape, sizes);
+    if (sizes) job->sizes = transfer_retain_sizes(shape, sizes);
     job->value = value;
     halo_device_value_retain(value);
     halo_cl_event_when_queued(value->ready, transfer_submit, job);

@@ -319,10 +319,6 @@ halo_instr *halo_computation_inline(halo_computation *to, const halo_computation
 
 /* ---- Extents that are open (specialise.c) ---- */
 
-/* Whether an extent of an array in the shape is `?`. */
-bool halo_shape_is_open(const halo_shape *shape);
-/* Whether one of what the entry takes is. */
-bool halo_module_is_open(const halo_module *module);
 /* Gives the open extents of parameters those of `count` arguments, and all others what follows from them; changes nothing
  * where none is open. The module is verified. HALO_INVALID_ARGUMENT for arguments that do not fit, HALO_UNIMPLEMENTED for
  * extents that do not follow; then the module is good for nothing. */

@@ -135,7 +135,7 @@ static bool reduction_is_choice(const halo_computation *body) {
   return selects && body->root->opcode == HALO_OP_TUPLE;
 }
 
-bool halo_module_keeps_order(const halo_module *module) {
+static bool reduction_keeps_order(const halo_module *module) {
   for (int32_t i = 0; i < module->header.count; i++) {
     const halo_header_attr *attr = &module->header.data[i];
     if (strcmp(attr->name, HALO_STRICT_ORDER_ATTR) == 0) return strcmp(attr->text, "true") == 0;
@@ -151,7 +151,7 @@ static bool reduction_may_be_tree(const halo_reduce_desc *v, const halo_instr *r
   const halo_computation *body = halo_instr_comp(reduce, HALO_ATTR_TO_APPLY);
   if (reduction_is_plain(body) || reduction_is_choice(body)) return true;
   *why = "strict order: the computation may depend on the order of the elements";
-  if (halo_module_keeps_order(reduce->parent->module)) return false;
+  if (reduction_keeps_order(reduce->parent->module)) return false;
   int32_t count;
   const int64_t *dims = halo_instr_ints(reduce, HALO_ATTR_DIMENSIONS, &count);
   bool few = v->n <= SIDE * SIDE;

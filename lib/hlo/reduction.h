@@ -31,7 +31,6 @@ typedef struct halo_reduce_desc {
 /* Of a module's header: "true" where reductions by a body that is not known to be associative combine their elements
  * one after the other (HALO_STRICT_ORDER). */
 #define HALO_STRICT_ORDER_ATTR "halo_strict_order"
-bool halo_module_keeps_order(const halo_module *module);
 
 /* Finds the reductions that the root is, or comes from by operations that stay at the result's own
  * position: elementwise ones, reshapes and copies. None: hero_count is 0. Only `heroes` is filled in. */

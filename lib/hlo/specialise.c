@@ -11,12 +11,13 @@ typedef struct specialise_state {
   halo_pointer_map done; /* computations whose parameters have got their extents */
 } specialise_state;
 
-bool halo_shape_is_open(const halo_shape *shape) {
+/* Whether an extent of an array in the shape is `?`. */
+static bool specialise_is_open(const halo_shape *shape) {
   for (int32_t i = 0; i < shape->rank; i++) {
     if (shape->dims[i] == HALO_UNBOUNDED) return true;
   }
   for (int32_t i = 0; i < shape->count; i++) {
-    if (halo_shape_is_open(shape->elements[i])) return true;
+    if (specialise_is_open(shape->elements[i])) return true;
   }
   return false;
 }
@@ -24,7 +25,7 @@ bool halo_shape_is_open(const halo_shape *shape) {
 /* The written shape with the extents of another in the place of `?`; NULL if that is none of its kind. */
 static const halo_shape *specialise_fill(halo_arena *arena, const halo_shape *written,
                                          const halo_shape *from) {
-  if (!halo_shape_is_open(written)) return written;
+  if (!specialise_is_open(written)) return written;
   if (halo_shape_is_tuple(written)) {
     if (!halo_shape_is_tuple(from) || from->count != written->count) return NULL;
     const halo_shape **elements = halo_arena_array(arena, const halo_shape *, written->count);
@@ -130,7 +131,7 @@ static halo_status specialise_called(specialise_state *s, const halo_instr *inst
     for (int32_t p = 0; p < callee->params.count; p++) {
       halo_instr *param = callee->params.data[p];
       const halo_shape *argument = specialise_argument(instr, k, p);
-      if (first && halo_shape_is_open(param->shape)) {
+      if (first && specialise_is_open(param->shape)) {
         const halo_shape *shape =
             argument ? specialise_fill(&s->module->arena, param->shape, argument) : NULL;
         if (shape) param->shape = shape;
@@ -150,7 +151,7 @@ static halo_status specialise_computation(specialise_state *s, halo_computation 
   for (int32_t i = 0; i < computation->instrs.count; i++) {
     halo_instr *instr = computation->instrs.data[i];
     HALO_TRY(specialise_called(s, instr));
-    if (!halo_shape_is_open(instr->shape)) continue;
+    if (!specialise_is_open(instr->shape)) continue;
     const halo_shape *from = NULL;
     if (instr->opcode != HALO_OP_PARAMETER) HALO_TRY(specialise_source(s, instr, &from));
     const halo_shape *shape = from ? specialise_fill(&s->module->arena, instr->shape, from) : NULL;
@@ -170,7 +171,7 @@ static halo_status specialise_computation(specialise_state *s, halo_computation 
 static halo_status specialise_parameter(halo_module *module, int32_t i, const halo_shape *given) {
   halo_instr *param = module->entry->params.data[i];
   const halo_shape *declared = module->entry_params[i];
-  if (!halo_shape_is_open(declared)) return HALO_OK;
+  if (!specialise_is_open(declared)) return HALO_OK;
   const halo_shape *shape = specialise_fill(&module->arena, declared, given);
   if (shape && halo_shape_compatible(shape, given)) {
     module->entry_params[i] = shape;
@@ -185,16 +186,17 @@ static halo_status specialise_parameter(halo_module *module, int32_t i, const ha
   return status;
 }
 
-bool halo_module_is_open(const halo_module *module) {
+/* Whether one of what the entry takes is. */
+static bool specialise_is_wanted(const halo_module *module) {
   for (int32_t i = 0; i < module->entry->params.count; i++) {
-    if (halo_shape_is_open(module->entry_params[i])) return true;
+    if (specialise_is_open(module->entry_params[i])) return true;
   }
   return false;
 }
 
 halo_status halo_module_specialise(halo_module *module, const halo_shape *const *arguments,
                                    int count) {
-  if (!halo_module_is_open(module)) return HALO_OK;
+  if (!specialise_is_wanted(module)) return HALO_OK;
   int32_t wanted = module->entry->params.count;
   if (count != wanted) {
     return halo_fail(HALO_INVALID_ARGUMENT, "%d argument%s given: the program takes %d", count,

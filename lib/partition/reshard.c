@@ -373,8 +373,9 @@ static halo_instr *reshard_once(halo_spmd *p, halo_instr *value, uint32_t set) {
   return halo_expand_select(&p->x, halo_expand_splat(&p->x, first, flags), value, nothing);
 }
 
-halo_instr *halo_spmd_reshard(halo_spmd *p, halo_instr *value, const halo_spmd_sharding *from,
-                              const halo_spmd_sharding *to) {
+/* A value from one sharding to another, as cheaply as is known. */
+static halo_instr *reshard_between(halo_spmd *p, halo_instr *value, const halo_spmd_sharding *from,
+                                   const halo_spmd_sharding *to) {
   if (!value || !halo_shape_is_array(value->shape)) return value;
   halo_spmd_sharding cur = halo_spmd_copy(p, from);
   if (cur.unreduced & ~to->unreduced) {
@@ -451,8 +452,10 @@ static void reshard_places(const halo_sharding *s, int rank, int64_t devices, in
   for (int64_t i = 0; i < devices; i++) out[halo_sharding_device_at(s, i)] = i / last;
 }
 
-halo_instr *halo_spmd_move(halo_spmd *p, halo_instr *value, const halo_sharding *from,
-                           const halo_sharding *to) {
+/* Moves tiles from the devices that `from` says to those that `to` says: pairs (source, target), or NULL when
+ * there is nothing to do. Both are checked, have the same tiles, and are TILED. */
+static halo_instr *reshard_move(halo_spmd *p, halo_instr *value, const halo_sharding *from,
+                                const halo_sharding *to) {
   int64_t *have = halo_arena_array(&p->arena, int64_t, p->mesh.devices);
   int64_t *want = halo_arena_array(&p->arena, int64_t, p->mesh.devices);
   if (!value) return NULL;
@@ -476,7 +479,7 @@ halo_instr *halo_spmd_enter(halo_spmd *p, halo_instr *value, const halo_shape *s
   halo_spmd_sharding axes;
   const halo_sharding *published;
   if (!reshard_edge(p, from, shape->rank, &axes, &published)) return value;
-  if (published != from) value = halo_spmd_move(p, value, from, published);
+  if (published != from) value = reshard_move(p, value, from, published);
   for (int d = 0; d < shape->rank && value; d++) {
     if (halo_spmd_axes_equal(&axes.dims[d], &to->dims[d])) continue;
     value = reshard_gather(p, value, d, &axes.dims[d]);
@@ -503,7 +506,7 @@ halo_instr *halo_spmd_leave(halo_spmd *p, halo_spmd_leaf *leaf, const halo_shard
     value = halo_expand_pad(&p->x, value, halo_expand_scalar(&p->x, shape->type, 0), padding);
     value = reshard_cut(p, value, d, halo_spmd_offset(p, &axes.dims[d], size), size);
   }
-  return value && published != to ? halo_spmd_move(p, value, published, to) : value;
+  return value && published != to ? reshard_move(p, value, published, to) : value;
 }
 
 /* ---- Leaves ---- */
@@ -546,7 +549,7 @@ halo_instr *halo_spmd_value(halo_spmd *p, halo_spmd_leaf *leaf, const halo_spmd_
   const halo_spmd_variant *from = reshard_nearest(p, leaf, to, &cost);
   halo_spmd_variant *made = halo_arena_new(&p->arena, halo_spmd_variant);
   *made = (halo_spmd_variant){.sharding = halo_spmd_copy(p, to),
-                              .value = halo_spmd_reshard(p, from->value, &from->sharding, to),
+                              .value = reshard_between(p, from->value, &from->sharding, to),
                               .next = leaf->variants};
   if (!made->value) return NULL;
   leaf->variants = made;

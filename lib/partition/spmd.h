@@ -161,10 +161,8 @@ const halo_shape *halo_spmd_local(halo_spmd *p, const halo_shape *shape,
 
 /* The partition's number along `axes` times `scale`: s32[], or s64[] where that is needed. */
 halo_instr *halo_spmd_offset(halo_spmd *p, const halo_spmd_axes *axes, int64_t scale);
-/* A value from one sharding to another, as cheaply as is known. */
-halo_instr *halo_spmd_reshard(halo_spmd *p, halo_instr *value, const halo_spmd_sharding *from,
-                              const halo_spmd_sharding *to);
-/* The bytes that each partition receives for that, of an array of this shape. */
+/* The bytes that each partition receives where an array of this shape goes from one sharding to another, as cheaply as is
+ * known. */
 double halo_spmd_reshard_cost(halo_spmd *p, const halo_shape *shape, const halo_spmd_sharding *from,
                               const halo_spmd_sharding *to);
 /* Combines summands that are spread over the set `partial` of axes, but for those over which `to` has summands too.
@@ -172,10 +170,6 @@ double halo_spmd_reshard_cost(halo_spmd *p, const halo_shape *shape, const halo_
 halo_instr *halo_spmd_combine(halo_spmd *p, halo_instr *value, halo_spmd_sharding *sharding,
                               uint32_t partial, const halo_spmd_sharding *to,
                               halo_computation *combiner);
-/* Moves tiles from the devices that `from` says to those that `to` says: pairs (source, target), or NULL when
- * there is nothing to do. Both are checked, have the same tiles, and are TILED. */
-halo_instr *halo_spmd_move(halo_spmd *p, halo_instr *value, const halo_sharding *from,
-                           const halo_sharding *to);
 /* The array of which each partition has a piece as `from` says (halo_sharding_piece), under `to`, which is what
  * halo_spmd_read and halo_spmd_make_even make of it; and the way back. */
 halo_instr *halo_spmd_enter(halo_spmd *p, halo_instr *value, const halo_shape *shape,

@@ -12,8 +12,9 @@ enum { DENSE_EXPAND = 64 };
 
 /* ---- Literals ---- */
 
-halo_status halo_mlir_text_dense_begin(halo_mlir_reader *r, const char *at,
-                                       const halo_mlir_type *type, halo_mlir_dense *out) {
+/* Checks the type, a tensor. */
+static halo_status dense_begin(halo_mlir_reader *r, const char *at, const halo_mlir_type *type,
+                               halo_mlir_dense *out) {
   *out = (halo_mlir_dense){.at = at, .type = type, .count = 1};
   for (int32_t d = 0; d < type->rank; d++) {
     if (type->dims[d] == HALO_MLIR_DYNAMIC)
@@ -244,7 +245,7 @@ halo_status halo_mlir_text_dense(halo_mlir_reader *r, const halo_mlir_attr **out
   HALO_TRY(dense_type(r, start, &type, out));
   if (*out) return HALO_OK;
   halo_mlir_dense dense;
-  HALO_TRY(halo_mlir_text_dense_begin(r, start, type, &dense));
+  HALO_TRY(dense_begin(r, start, type, &dense));
   HALO_TRY(dense_body(r, &dense, first, end));
   *out = dense_attr(r, &dense);
   return HALO_OK;
@@ -264,7 +265,7 @@ halo_status halo_mlir_text_dense_resource(halo_mlir_reader *r, const halo_mlir_a
   HALO_TRY(dense_type(r, start, &type, out));
   if (*out) return HALO_OK;
   halo_mlir_dense dense;
-  HALO_TRY(halo_mlir_text_dense_begin(r, start, type, &dense));
+  HALO_TRY(dense_begin(r, start, type, &dense));
   HALO_TRY(halo_mlir_text_dense_blob(r, &dense, key_at, key, length));
   *out = dense_attr(r, &dense);
   return HALO_OK;
@@ -277,7 +278,7 @@ static halo_status dense_made(halo_mlir_reader *r, const char *at, halo_type ele
                               const int64_t *dims, const void *data, const halo_mlir_attr **out) {
   halo_mlir_dense dense;
   const halo_mlir_type *type = halo_mlir_text_tensor_type(r, element, rank, dims);
-  HALO_TRY(halo_mlir_text_dense_begin(r, at, type, &dense));
+  HALO_TRY(dense_begin(r, at, type, &dense));
   HALO_TRY(halo_mlir_text_dense_alloc(r, &dense, false));
   size_t size = halo_type_size(element) * (size_t)dense.count;
   if (size) memcpy(dense.literal->data, data, size);
@@ -319,7 +320,7 @@ halo_status halo_mlir_text_dense_array(halo_mlir_reader *r, const halo_mlir_attr
   for (const char *c = at; c < end; c++) count += *c == ',';
   const halo_mlir_type *type = halo_mlir_text_tensor_type(r, element->element, 1, &count);
   halo_mlir_dense dense;
-  HALO_TRY(halo_mlir_text_dense_begin(r, start, type, &dense));
+  HALO_TRY(dense_begin(r, start, type, &dense));
   HALO_TRY(halo_mlir_text_dense_alloc(r, &dense, false));
   char *to = dense.literal->data;
   for (int64_t i = 0; i < count; i++, to += halo_type_size(type->element)) {

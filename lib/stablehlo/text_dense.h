@@ -15,9 +15,6 @@ typedef struct halo_mlir_dense {
 
 /* ---- text_dense.c ---- */
 
-/* Checks the type, a tensor. */
-halo_status halo_mlir_text_dense_begin(halo_mlir_reader *r, const char *at,
-                                       const halo_mlir_type *type, halo_mlir_dense *out);
 /* Makes the literal, of zeros. */
 halo_status halo_mlir_text_dense_alloc(halo_mlir_reader *r, halo_mlir_dense *dense, bool splat);
 /* Copies the first element to all others. */

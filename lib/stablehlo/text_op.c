@@ -13,7 +13,8 @@ enum {
 #undef OP
 };
 
-const halo_mlir_form *halo_mlir_text_form(halo_mlir_opcode opcode) {
+/* The row of an operation, or NULL. */
+static const halo_mlir_form *op_form(halo_mlir_opcode opcode) {
   static const halo_mlir_form forms[HALO_MLIR_OP_COUNT] = {
 #define HALO_MLIR_FORM(id, spec, types) [HALO_MLIR_OP_##id] = {spec, HALO_MLIR_TYPES_##types, NULL},
 #define HALO_MLIR_FORM_BY(id, function)                                                            \
@@ -224,7 +225,7 @@ static halo_status op_unknown(halo_mlir_reader *r, const halo_mlir_draft *draft,
 static halo_status op_pretty(halo_mlir_reader *r, halo_mlir_draft *draft) {
   size_t length = (size_t)(r->tok.end - r->tok.start);
   draft->name = op_find_name(r, r->tok.start, length);
-  const halo_mlir_form *form = halo_mlir_text_form(draft->name->opcode);
+  const halo_mlir_form *form = op_form(draft->name->opcode);
   bool chlo = strncmp(draft->name->text, "chlo.", 5) == 0;
   if (!form && strncmp(draft->name->text, "cf.", 3) == 0) {
     return halo_mlir_text_error_as(r, HALO_UNIMPLEMENTED, draft->at,

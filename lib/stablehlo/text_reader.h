@@ -309,8 +309,6 @@ halo_status halo_mlir_text_check_operand(halo_mlir_reader *r, const halo_mlir_us
                                          const halo_mlir_type *type);
 /* "{attributes}" if they are here. */
 halo_status halo_mlir_text_attrs(halo_mlir_reader *r, halo_mlir_draft *draft);
-/* The row of an operation, or NULL. */
-const halo_mlir_form *halo_mlir_text_form(halo_mlir_opcode opcode);
 /* Reads what stands between the name and the types. */
 halo_status halo_mlir_text_spec(halo_mlir_reader *r, halo_mlir_draft *draft, const char *spec);
 
@@ -328,8 +326,6 @@ halo_status halo_mlir_text_regions(halo_mlir_reader *r, halo_mlir_draft *draft);
 /* Gives a name to `count` values in a row. */
 halo_status halo_mlir_text_define(halo_mlir_reader *r, const char *start, size_t length,
                                   halo_mlir_value *first, int32_t count);
-/* The operations of the top level, or of a region: until `closer`, which stays. */
-halo_status halo_mlir_text_block(halo_mlir_reader *r, halo_mlir_block *block, int closer);
 
 /* ---- text_module.c, text_control.c: the forms that no row of text_forms.def describes ---- */
 

@@ -64,7 +64,8 @@ static bool region_ends(halo_mlir_opcode opcode) {
          opcode == HALO_MLIR_OP_SDY_RETURN;
 }
 
-halo_status halo_mlir_text_block(halo_mlir_reader *r, halo_mlir_block *block, int closer) {
+/* The operations of the top level, or of a region: until `closer`, which stays. */
+static halo_status region_block(halo_mlir_reader *r, halo_mlir_block *block, int closer) {
   while (r->tok.kind != closer) {
     if (r->tok.kind == TOK_BLOCK)
       return halo_mlir_text_error_as(r, HALO_UNIMPLEMENTED, r->tok.start,
@@ -102,7 +103,7 @@ static halo_status region_body(halo_mlir_reader *r, halo_mlir_draft *draft,
     block->args[i].loc = argument->loc;
     HALO_TRY(halo_mlir_text_define(r, argument->start, argument->length, &block->args[i], 1));
   }
-  HALO_TRY(halo_mlir_text_block(r, block, '}'));
+  HALO_TRY(region_block(r, block, '}'));
   HALO_TRY(region_check_end(r, owner, block));
   halo_mlir_text_advance(r);
   return HALO_OK;

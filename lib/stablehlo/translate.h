@@ -170,11 +170,6 @@ bool halo_translate_is_constant(const halo_instr *instr);
 halo_instr *halo_translate_copy(halo_translator *t, const halo_instr *constant);
 /* The function of this name; NULL after a failure. */
 halo_mlir_op *halo_translate_function(halo_translator *t, const char *name);
-/* As a computation of its own, which is made once. */
-halo_computation *halo_translate_function_body(halo_translator *t, halo_mlir_op *function);
-/* Calls the function; the results [result_count]. */
-void halo_translate_call(halo_translator *t, const char *name, halo_instr *const *operands,
-                         int32_t operand_count, halo_instr **results, int32_t result_count);
 /* One attribute's list of functions: the only one in it as a computation. */
 halo_computation *halo_translate_called(halo_translator *t, const halo_mlir_op *op);
 

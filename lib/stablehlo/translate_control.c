@@ -164,7 +164,8 @@ static int32_t control_returned(const halo_mlir_op *function) {
 /* Its computation while it is being made: to tell a function that calls itself. */
 static int control_open;
 
-halo_computation *halo_translate_function_body(halo_translator *t, halo_mlir_op *function) {
+/* As a computation of its own, which is made once. */
+static halo_computation *control_function_body(halo_translator *t, halo_mlir_op *function) {
   if (!halo_translate_ok(t)) return NULL;
   if (function->data == &control_open) {
     halo_translate_wrong(t, "the function @%s calls itself",
@@ -218,7 +219,8 @@ static void control_inline(halo_translator *t, halo_mlir_op *function, halo_inst
   function->data = before;
 }
 
-void halo_translate_call(halo_translator *t, const char *name, halo_instr *const *operands,
+/* Calls the function; the results [result_count]. */
+static void control_call(halo_translator *t, const char *name, halo_instr *const *operands,
                          int32_t operand_count, halo_instr **results, int32_t result_count) {
   halo_mlir_op *function = halo_translate_function(t, name);
   if (!function) return;
@@ -234,7 +236,7 @@ void halo_translate_call(halo_translator *t, const char *name, halo_instr *const
     control_inline(t, function, operands, results);
     return;
   }
-  halo_computation *body = halo_translate_function_body(t, function);
+  halo_computation *body = control_function_body(t, function);
   if (!body) return;
   halo_attr attr = halo_translate_comp(t, HALO_ATTR_TO_APPLY, body);
   halo_instr *call = halo_translate_emit(t, HALO_OP_CALL, NULL, operands, operand_count, &attr, 1);
@@ -247,7 +249,7 @@ void halo_translate_call(halo_translator *t, const char *name, halo_instr *const
 static void control_call_op(halo_translator *t, halo_mlir_op *op, const char *name) {
   halo_instr **results = halo_arena_array(t->arena, halo_instr *, op->result_count + 1);
   halo_instr **operands = halo_translate_operands(t, op);
-  halo_translate_call(t, name, operands, op->operand_count, results, op->result_count);
+  control_call(t, name, operands, op->operand_count, results, op->result_count);
   for (int32_t i = 0; i < op->result_count; i++) halo_translate_result(t, op, i, results[i]);
 }
 
@@ -285,5 +287,5 @@ halo_computation *halo_translate_called(halo_translator *t, const halo_mlir_op *
     return NULL;
   }
   halo_mlir_op *function = halo_translate_function(t, first->string.text);
-  return function ? halo_translate_function_body(t, function) : NULL;
+  return function ? control_function_body(t, function) : NULL;
 }

@@ -30,7 +30,8 @@ void halo_write_set_values(halo_writer *w, const halo_instr *instr, halo_write_v
   *slot = values;
 }
 
-halo_write_values halo_write_fresh(halo_writer *w, int32_t count) {
+/* New numbers. */
+static halo_write_values write_fresh(halo_writer *w, int32_t count) {
   int64_t *ids = halo_arena_array(&w->arena, int64_t, count ? count : 1);
   for (int32_t i = 0; i < count; i++) ids[i] = w->next++;
   return (halo_write_values){ids, count};
@@ -58,7 +59,7 @@ static void write_ids(halo_writer *w, halo_write_values values, bool *any) {
 static void write_line(halo_writer *w) { halo_strbuf_printf(w->out, "\n%*s", w->indent, ""); }
 
 void halo_write_begin(halo_writer *w, const halo_instr *instr, const char *name) {
-  halo_write_values results = halo_write_fresh(w, halo_shape_leaf_count(instr->shape));
+  halo_write_values results = write_fresh(w, halo_shape_leaf_count(instr->shape));
   halo_write_set_values(w, instr, results);
   write_line(w);
   bool any = false;
@@ -124,7 +125,7 @@ static void write_arguments(halo_writer *w, const halo_computation *computation)
   bool any = false;
   for (int32_t p = 0; p < computation->params.count; p++) {
     const halo_instr *param = computation->params.data[p];
-    halo_write_values values = halo_write_fresh(w, halo_shape_leaf_count(param->shape));
+    halo_write_values values = write_fresh(w, halo_shape_leaf_count(param->shape));
     halo_write_set_values(w, param, values);
     for (int32_t i = 0; i < values.count; i++) {
       halo_strbuf_printf(w->out, "%s%%%" PRId64 ": ", any ? ", " : "", values.ids[i]);

@@ -34,8 +34,6 @@ typedef struct halo_writer {
 halo_status halo_write_refuse(const halo_instr *instr, const char *why);
 halo_write_values halo_write_values_of(const halo_writer *w, const halo_instr *instr);
 void halo_write_set_values(halo_writer *w, const halo_instr *instr, halo_write_values values);
-/* New numbers. */
-halo_write_values halo_write_fresh(halo_writer *w, int32_t count);
 void halo_write_type(halo_strbuf *out, const halo_shape *leaf);
 /* "%3 = "name"(%1, %2)", or the part of it before regions and attributes. The results are set as the instruction's. */
 void halo_write_begin(halo_writer *w, const halo_instr *instr, const char *name);

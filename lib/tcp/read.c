@@ -19,7 +19,8 @@ enum {
 
 /* ---- Lists ---- */
 
-tcp_request *tcp_list_take_tag(tcp_list *list, int tag) {
+/* The first request with this tag, or this id, taken out of the list; NULL: there is none. */
+static tcp_request *read_take_tag(tcp_list *list, int tag) {
   tcp_request *before = NULL;
   for (tcp_request *r = list->first; r; before = r, r = r->next) {
     if (r->tag != tag) continue;
@@ -29,7 +30,7 @@ tcp_request *tcp_list_take_tag(tcp_list *list, int tag) {
   return NULL;
 }
 
-tcp_request *tcp_list_take_id(tcp_list *list, uint64_t id) {
+static tcp_request *read_take_id(tcp_list *list, uint64_t id) {
   tcp_request *before = NULL;
   for (tcp_request *r = list->first; r; before = r, r = r->next) {
     if (r->id != id) continue;
@@ -149,7 +150,7 @@ static bool read_place_message(tcp_user *user, tcp_peer *peer) {
     read_refuse(user, peer, "a message that cannot be");
     return false;
   }
-  tcp_request *request = h->tag ? tcp_list_take_tag(&peer->posted, h->tag) : NULL;
+  tcp_request *request = h->tag ? read_take_tag(&peer->posted, h->tag) : NULL;
   if (!request && h->tag && h->bytes > 0) {
     /* What was announced is asked for as soon as the announcement is read: a copy is spared. */
     if (!peer->paused) peer->until = user->polls + READ_PATIENCE;
@@ -176,7 +177,7 @@ static bool read_place_message(tcp_user *user, tcp_peer *peer) {
 
 static bool read_place_offer(tcp_user *user, tcp_peer *peer) {
   const tcp_header *h = &peer->header;
-  tcp_request *request = tcp_list_take_tag(&peer->posted, h->tag);
+  tcp_request *request = read_take_tag(&peer->posted, h->tag);
   if (!request) {
     tcp_parcel *parcel = read_parcel(peer, h);
     TCP_APPEND(&peer->kept, parcel);
@@ -192,7 +193,7 @@ static bool read_place_offer(tcp_user *user, tcp_peer *peer) {
 
 static bool read_place_data(tcp_user *user, tcp_peer *peer) {
   const tcp_header *h = &peer->header;
-  tcp_request *request = tcp_list_take_id(&peer->coming, h->id);
+  tcp_request *request = read_take_id(&peer->coming, h->id);
   if (!request || h->bytes > request->bytes - request->moved) {
     if (request) request->state = TCP_FAILED;
     read_refuse(user, peer, "bytes that nobody wanted");
@@ -209,7 +210,7 @@ static void read_place_credit(tcp_peer *peer) {
   peer->credit += (size_t)peer->header.bytes;
   tcp_request *request;
   while ((request = peer->held.first) && tcp_pay(peer, request->bytes)) {
-    tcp_put_message(peer, tcp_list_take_tag(&peer->held, request->tag));
+    tcp_put_message(peer, read_take_tag(&peer->held, request->tag));
   }
 }
 
@@ -221,7 +222,7 @@ static bool read_place(tcp_user *user, tcp_peer *peer) {
     case TCP_OFFER: return read_place_offer(user, peer);
     case TCP_DATA: return read_place_data(user, peer);
     case TCP_WANT:
-      request = tcp_list_take_id(&peer->offered, peer->header.id);
+      request = read_take_id(&peer->offered, peer->header.id);
       if (request) tcp_put_data(peer, request);
       if (!request) read_refuse(user, peer, "for what was not offered");
       return request != NULL;

@@ -158,11 +158,7 @@ const char *tcp_say(const char *format, ...) __attribute__((format(printf, 1, 2)
 
 /* ---- Frames ---- */
 
-void tcp_pack(const tcp_header *header, uint8_t out[TCP_HEADER]);
 void tcp_unpack(const uint8_t in[TCP_HEADER], tcp_header *out);
-/* The first request with this tag, or this id, taken out of the list; NULL: there is none. */
-tcp_request *tcp_list_take_tag(tcp_list *list, int tag);
-tcp_request *tcp_list_take_id(tcp_list *list, uint64_t id);
 
 /* ---- With the lock held ---- */
 

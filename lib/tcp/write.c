@@ -23,7 +23,7 @@ static uint64_t write_number_of(const uint8_t *in, int bytes) {
   return value;
 }
 
-void tcp_pack(const tcp_header *header, uint8_t out[TCP_HEADER]) {
+static void write_pack(const tcp_header *header, uint8_t out[TCP_HEADER]) {
   write_number(out, header->kind, 4);
   write_number(out + 4, (uint32_t)header->tag, 4);
   write_number(out + 8, header->bytes, 8);
@@ -46,13 +46,13 @@ static void write_take(tcp_queue *queue) {
 void tcp_put(tcp_peer *peer, const tcp_header *header) {
   if (peer->mute) return;
   tcp_frame *frame = halo_alloc(sizeof *frame);
-  tcp_pack(header, frame->header);
+  write_pack(header, frame->header);
   TCP_APPEND(&peer->small, frame);
 }
 
 void tcp_put_message(tcp_peer *peer, tcp_request *request) {
   tcp_frame *frame = &request->frame;
-  tcp_pack(&(tcp_header){TCP_MESSAGE, request->tag, request->bytes, 0}, frame->header);
+  write_pack(&(tcp_header){TCP_MESSAGE, request->tag, request->bytes, 0}, frame->header);
   frame->request = request;
   frame->payload = request->data;
   frame->bytes = request->bytes;
@@ -71,7 +71,7 @@ static void write_piece(tcp_request *request) {
   frame->payload = request->data + request->moved;
   frame->bytes = left < TCP_PIECE ? left : TCP_PIECE;
   frame->at = 0;
-  tcp_pack(&(tcp_header){TCP_DATA, request->tag, frame->bytes, request->id}, frame->header);
+  write_pack(&(tcp_header){TCP_DATA, request->tag, frame->bytes, request->id}, frame->header);
 }
 
 void tcp_put_data(tcp_peer *peer, tcp_request *request) {

@@ -82,8 +82,8 @@ const halo_integer *halo_conv_group(halo_emitter *e, const halo_conv_desc *v,
              : halo_integer_div(&e->integers, product, v->products / v->groups);
 }
 
-void halo_conv_phase(halo_emitter *e, const halo_conv_desc *v, const halo_integer *product,
-                     const halo_integer **u) {
+static void conv_phase(halo_emitter *e, const halo_conv_desc *v, const halo_integer *product,
+                       const halo_integer **u) {
   for (int s = v->dims->spatial - 1; s >= 0; s--) {
     u[s] = halo_integer_mod(&e->integers, product, v->phases[s]);
     product = halo_integer_div(&e->integers, product, v->phases[s]);
@@ -200,7 +200,7 @@ halo_value halo_conv_rhs(halo_emitter *e, emit_frame *frame, const halo_conv_des
   const halo_shape *shape = v->rhs->shape;
   const halo_integer *at[HALO_MAX_RANK], *u[HALO_MAX_RANK];
   const halo_integer *group = halo_conv_group(e, v, product);
-  halo_conv_phase(e, v, product, u);
+  conv_phase(e, v, product, u);
   at[v->dims->rhs_output] = conv_grouped(e, group, column, v->outputs);
   at[v->dims->rhs_input] = f;
   for (int s = 0; s < v->dims->spatial; s++) {
@@ -218,7 +218,7 @@ emit_index *halo_conv_result_index(halo_emitter *e, const halo_conv_desc *v,
   const halo_shape *shape = v->conv->shape;
   const halo_integer *at[HALO_MAX_RANK], *spatial[HALO_MAX_RANK], *u[HALO_MAX_RANK];
   halo_conv_place(e, rows, row, spatial, &at[v->dims->out_batch]);
-  halo_conv_phase(e, v, product, u);
+  conv_phase(e, v, product, u);
   for (int s = 0; s < v->dims->spatial; s++) {
     const halo_integer *y = spatial[s];
     int64_t size = shape->dims[v->dims->out_spatial[s]];

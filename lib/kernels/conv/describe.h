@@ -38,8 +38,6 @@ bool halo_conv_has_short_phases(const halo_conv_desc *v, int s);
 /* Code for the number of a product's group, and for its phase along each spatial dimension. */
 const halo_integer *halo_conv_group(halo_emitter *e, const halo_conv_desc *v,
                                     const halo_integer *product);
-void halo_conv_phase(halo_emitter *e, const halo_conv_desc *v, const halo_integer *product,
-                     const halo_integer **u);
 
 /* A dimension of the rows or of k. */
 typedef struct halo_conv_axis {

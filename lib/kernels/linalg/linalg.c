@@ -15,8 +15,9 @@ int64_t halo_linalg_batch(const halo_shape *shape) {
   return batch;
 }
 
-emit_index *halo_linalg_index(halo_emitter *e, const halo_shape *shape, const halo_integer *batch,
-                              const halo_integer *row, const halo_integer *column) {
+/* The index of an element of matrix `batch`. */
+static emit_index *linalg_index(halo_emitter *e, const halo_shape *shape, const halo_integer *batch,
+                                const halo_integer *row, const halo_integer *column) {
   const halo_integer *at[HALO_MAX_RANK];
   int rank = shape->rank;
   at[rank - 2] = row;
@@ -31,7 +32,7 @@ emit_index *halo_linalg_index(halo_emitter *e, const halo_shape *shape, const ha
 halo_value halo_linalg_element(halo_emitter *e, emit_frame *frame, const halo_instr *operand,
                                const halo_integer *batch, const halo_integer *row,
                                const halo_integer *column) {
-  emit_index *index = halo_linalg_index(e, operand->shape, batch, row, column);
+  emit_index *index = linalg_index(e, operand->shape, batch, row, column);
   halo_value value = halo_emit_value(e, frame, operand, 0, index);
   halo_type type = halo_linalg_type(operand->shape->type);
   return value.type == type ? value : halo_emit_convert(e, value, type);
@@ -50,7 +51,7 @@ void halo_linalg_store(halo_emitter *e, const halo_shape *result, halo_type type
   halo_value value = halo_value_name(type, "v");
   if (type != result->type) value = halo_emit_convert(e, value, result->type);
   const halo_integer *at =
-      halo_index_position(e, halo_linalg_index(e, result, batch, row, column), result);
+      halo_index_position(e, linalg_index(e, result, batch, row, column), result);
   halo_emit_store(e, halo_emit_arg(e, HALO_ROLE_OUTPUT, 0, result->type, NULL), at, value);
 }
 

@@ -12,9 +12,6 @@ halo_type halo_linalg_type(halo_type type);
 static inline int64_t halo_linalg_pieces(int64_t a, int64_t b) { return (a + b - 1) / b; }
 /* How many matrices an array holds. */
 int64_t halo_linalg_batch(const halo_shape *shape);
-/* The index of an element of matrix `batch`. */
-emit_index *halo_linalg_index(halo_emitter *e, const halo_shape *shape, const halo_integer *batch,
-                              const halo_integer *row, const halo_integer *column);
 /* An element of a matrix operand, in the type that is computed in. */
 halo_value halo_linalg_element(halo_emitter *e, emit_frame *frame, const halo_instr *operand,
                                const halo_integer *batch, const halo_integer *row,

@@ -85,8 +85,6 @@ halo_instr *halo_dynamic_window(halo_dynamic *d, halo_instr *size, const halo_wi
 
 /* Opcodes that make sizes, or ask for them. */
 bool halo_dynamic_makes_sizes(halo_opcode opcode);
-/* Whether a computation has something dynamic in it. */
-bool halo_dynamic_touched(const halo_dynamic *d, const halo_computation *computation);
 /* Begins the walk over a computation; then sizes of parameters may be noted; then the walk, the result of
  * which is the root's successor; then its end. The first failure is the end's, too. */
 void halo_dynamic_begin(halo_dynamic *d, halo_dynamic_module *all, halo_computation *computation);

@@ -7,7 +7,8 @@ bool halo_dynamic_makes_sizes(halo_opcode opcode) {
          opcode == HALO_OP_DYNAMIC_RESHAPE;
 }
 
-bool halo_dynamic_touched(const halo_dynamic *d, const halo_computation *computation) {
+/* Whether a computation has something dynamic in it. */
+static bool walk_is_touched(const halo_dynamic *d, const halo_computation *computation) {
   return halo_pointer_map_get(&d->all->touched, computation) != NULL;
 }
 
@@ -17,7 +18,7 @@ static bool walk_concern(const halo_dynamic *d, const halo_instr *instr) {
     if (halo_dynamic_any(d, instr->operands[o])) return true;
   }
   for (int32_t c = 0; c < halo_instr_called_count(instr); c++) {
-    if (halo_dynamic_touched(d, halo_instr_called(instr, c))) return true;
+    if (walk_is_touched(d, halo_instr_called(instr, c))) return true;
   }
   return halo_shape_is_dynamic(instr->shape);
 }
