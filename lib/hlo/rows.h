@@ -8,7 +8,10 @@
 
 #include "hlo/reduction.h"
 
-enum { HALO_ROWS_HEROES = 8 };
+enum {
+  HALO_ROWS_HEROES = 8,
+  HALO_ROWS_GROUP = 256 /* work items that share a row, at most, where they are a work group */
+};
 
 typedef struct halo_rows {
   int64_t outer, n;

@@ -10,7 +10,6 @@
 
 enum {
   ROWS_FEW = 16,           /* elements of a row that are written out */
-  ROWS_GROUP = 256,        /* work items of a group, at most */
   ROWS_ITEM_KEEPS = 32768, /* bytes that a work item of a CPU keeps: what its nearest cache holds */
   ROWS_GROUP_KEEPS = 16384,
   ROWS_DEAR = 6 /* simple operations that are more than keeping what they make */
@@ -22,7 +21,7 @@ static int rows_group(const halo_lowering *l, const halo_rows_desc *v) {
   if (most > l->caps->max_work_group) most = l->caps->max_work_group;
   if (most > l->caps->max_items[0]) most = l->caps->max_items[0];
   int local = 1;
-  while (local < ROWS_GROUP && local < v->rows.n && 2 * (uint64_t)local <= most) local *= 2;
+  while (local < HALO_ROWS_GROUP && local < v->rows.n && 2 * (uint64_t)local <= most) local *= 2;
   return local;
 }
 
@@ -157,9 +156,9 @@ static double rows_item_cost(const halo_lowering *l) {
 /* Each phase combines what the work items of a group have, in pairs. */
 static double rows_group_cost(const halo_lowering *l) {
   const halo_rows_desc *v = l->desc;
-  double barriers = v->phases * log2(ROWS_GROUP) * halo_lowering_prices(l)->barrier;
+  double barriers = v->phases * log2(HALO_ROWS_GROUP) * halo_lowering_prices(l)->barrier;
   return barriers +
-         rows_cost(l, halo_lowering_prices(l)->rows_group, l->caps->is_cpu ? 1 : ROWS_GROUP);
+         rows_cost(l, halo_lowering_prices(l)->rows_group, l->caps->is_cpu ? 1 : HALO_ROWS_GROUP);
 }
 
 /* Instructions that are worth being written out where there are not rows enough to be worked on side by side:

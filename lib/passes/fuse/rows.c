@@ -213,16 +213,16 @@ static double rows_work(const rows_state *s, const int32_t *members, int32_t cou
 }
 
 /* A row is the work of one core, or of one work group: few long ones leave most of a device idle, where the
- * kernels apart would cut them. */
+ * kernels apart would divide them. */
 static bool rows_pays(const rows_state *s, const int32_t *members, int32_t count, halo_rows rows) {
-  enum { CORES = 16, GROUP = 256 };
-  const halo_prices *p = &s->computation->module->target.prices;
-  double rate = GROUP * p->item_rate < p->rate ? GROUP * p->item_rate : p->rate;
-  double parallel = p->rate / rate > CORES ? p->rate / rate : CORES;
-  double row = rows_work(s, members, count, rows) / (double)rows.outer / rate;
-  double rounds = (double)(int64_t)(((double)rows.outer + parallel - 1) / parallel);
-  double apart = row * (double)rows.outer / parallel + (count - 1) * p->launch;
-  return rounds * row <= apart || (double)rows.outer >= 4 * parallel;
+  const halo_target *target = &s->computation->module->target;
+  const halo_prices *p = &target->prices;
+  double outer = (double)rows.outer, work = rows_work(s, members, count, rows) / outer;
+  double row = halo_target_operations(target, work, HALO_ROWS_GROUP);
+  double at_once = p->rate * halo_target_operations(target, 1, HALO_ROWS_GROUP);
+  if (at_once < 1 / p->rows_part) at_once = 1 / p->rows_part;
+  double divided = row * outer / at_once, joined = row > divided ? row : divided;
+  return joined <= divided + (count - 1) * p->launch;
 }
 
 static int rows_compare(const void *a, const void *b) {
