@@ -49,11 +49,11 @@ static char *lower(halo_module *module, const halo_caps *caps, const char *name,
   ck_assert_int_gt(l.launches.count, 0);
   if (in_place) *in_place = l.launches.data[0].in_place;
   ck_assert_int_eq(source.length, 0);
-  for (int32_t k = 0; k < l.parts.count; k++) {
-    const char *with_holes = l.parts.data[k]->text;
+  for (int32_t k = 0; k < l.made.count; k++) {
+    const char *with_holes = l.made.data[k]->text;
     halo_text_render(&text, with_holes, strlen(with_holes), HALO_FORM_KERNEL, NULL);
   }
-  halo_vec_deinit(&l.parts);
+  halo_vec_deinit(&l.made);
   halo_vec_deinit(&l.launches);
   halo_vec_deinit(&l.scratch);
   halo_strbuf_deinit(&explain);
