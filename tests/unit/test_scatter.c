@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* tests/unit/test_scatter.c: scatter:sorted: each kind of scatter that it can do against the evaluator, its form on
- * devices of any size, and where it is chosen. */
+/* tests/unit/test_scatter.c: scatter:sorted and scatter:private: each kind of scatter that they can do against the evaluator,
+ * their form on devices of any size, and where they are chosen. */
 #include "evaluator/evaluator.h"
 #include "run_test.h"
 #include "shape/literal.h"
@@ -74,7 +74,7 @@ static halo_literal *made_up(const halo_shape *shape, int number, int64_t places
   return literal;
 }
 
-static void check_program(const char *text, bool sorted) {
+static void check_program(const char *text, bool sorted, const char *kernels) {
   char *module_text = malloc(strlen(text) + 32);
   sprintf(module_text, "HloModule m\n%s\n", text);
   halo_client *client = run_client(NULL);
@@ -85,10 +85,11 @@ static void check_program(const char *text, bool sorted) {
   for (int i = 0; i < 3; i++) {
     arguments[i] = made_up(halo_module_parameter_shape(module, i), i, places, sorted);
   }
-  const halo_compile_options options = {.kernels = "scatter:sorted"};
+  const halo_compile_options options = {.kernels = kernels};
   ck_ok(halo_client_compile(client, module, &options, &e));
-  const char *explain = halo_executable_report(e, HALO_REPORT_EXPLAIN);
-  ck_assert_msg(strstr(explain, "-> scatter:sorted"), "%s", explain);
+  const char *explain = halo_executable_report(e, HALO_REPORT_EXPLAIN),
+             *chosen = strstr(explain, "-> scatter:");
+  ck_assert_msg(chosen && strncmp(chosen + 3, kernels, strlen(kernels)) == 0, "%s", explain);
   ck_ok(halo_evaluate(module->entry, arguments, 3, &expected));
   ck_ok(halo_executable_run(e, arguments, 3, &got));
   for (int64_t i = 0; i < halo_shape_element_count(halo_literal_shape(got)); i++) {
@@ -109,7 +110,39 @@ static void check_program(const char *text, bool sorted) {
 
 START_TEST(computes) {
   if (_i >= PROGRAM_COUNT) setenv("HALO_TREAT_AS", "gpu", 1);
-  check_program(programs[_i % PROGRAM_COUNT], false);
+  check_program(programs[_i % PROGRAM_COUNT], false, "scatter:sorted");
+}
+END_TEST
+
+/* Several groups, one that has few updates, all types, strips, windows that overlap, batches, other layouts. */
+static const char *const few_places[] = {
+    ADD POINTS("f32", "50", "200", ""),
+    ADD POINTS("f32", "7", "3000", ""),
+    ADD POINTS("f32", "1", "2500", ""),
+    ADD POINTS("f32", "4096", "5000", ""),
+    REDUCER("s32", "ROOT c = s32[] maximum(a, b)") POINTS("s32", "9", "900", ""),
+    REDUCER("f32", "ROOT c = f32[] minimum(b, a)") POINTS("f32", "300", "4900", ""),
+    REDUCER("u64", "ROOT c = u64[] add(b, a)") POINTS("u64", "33", "2100", ""),
+    ADD
+    "ENTRY e { x = f32[40,5]{0,1} parameter(0) i = s32[400,1] parameter(1) "
+    "u = f32[400,5] parameter(2) ROOT s = f32[40,5]{0,1} scatter(x, i, u), "
+    "update_window_dims={1}, inserted_window_dims={0}, scatter_dims_to_operand_dims={0}, "
+    "index_vector_dim=1, to_apply=f }",
+    ADD
+    "ENTRY e { x = f32[30,4] parameter(0) i = s32[100,2] parameter(1) "
+    "u = f32[100,3] parameter(2) ROOT s = f32[30,4] scatter(x, i, u), update_window_dims={1}, "
+    "inserted_window_dims={1}, scatter_dims_to_operand_dims={0,1}, index_vector_dim=1, "
+    "to_apply=f }",
+    ADD
+    "ENTRY e { x = f32[3,20] parameter(0) i = s32[3,100,1] parameter(1) "
+    "u = f32[3,100] parameter(2) ROOT s = f32[3,20] scatter(x, i, u), update_window_dims={}, "
+    "inserted_window_dims={1}, scatter_dims_to_operand_dims={1}, input_batching_dims={0}, "
+    "scatter_indices_batching_dims={0}, index_vector_dim=2, to_apply=f }"};
+enum { FEW_COUNT = sizeof few_places / sizeof few_places[0] };
+
+START_TEST(computes_few) {
+  setenv("HALO_TREAT_AS", "gpu", 1);
+  check_program(few_places[_i], false, "scatter:private");
 }
 END_TEST
 
@@ -117,7 +150,7 @@ END_TEST
 START_TEST(comes_sorted) {
   static const char text[] = ADD POINTS("f32", "9", "700", ", indices_are_sorted=true");
   if (_i) setenv("HALO_TREAT_AS", "gpu", 1);
-  check_program(text, true);
+  check_program(text, true, "scatter:sorted");
   halo_client *client = run_client(NULL);
   halo_executable *e;
   const halo_compile_options options = {.kernels = "scatter:sorted"};
@@ -162,12 +195,29 @@ START_TEST(is_chosen) {
 }
 END_TEST
 
+START_TEST(few_is_chosen) {
+  static const char many[] = "HloModule m\n" ADD POINTS("f32", "1000", "1048576", "");
+  halo_executable *large = compile_for("gpu", 132, many);
+  ck_assert_ptr_nonnull(
+      strstr(halo_executable_report(large, HALO_REPORT_EXPLAIN), "-> scatter:private"));
+  /* Where a small GPU takes it, the order is the same. */
+  setenv("HALO_KERNELS", "scatter:private", 1);
+  halo_executable *small = compile_for("gpu", 4, many);
+  const char *one = halo_executable_report(small, HALO_REPORT_SOURCE);
+  ck_assert(strcmp(one, halo_executable_report(large, HALO_REPORT_SOURCE)) == 0);
+  halo_executable_release(small);
+  halo_executable_release(large);
+}
+END_TEST
+
 int main(void) {
   Suite *suite = suite_create("scatter");
   TCase *sorted = tcase_create("sorted");
   tcase_add_loop_test(sorted, computes, 0, 2 * PROGRAM_COUNT);
   tcase_add_loop_test(sorted, comes_sorted, 0, 2);
   tcase_add_test(sorted, is_chosen);
+  tcase_add_loop_test(sorted, computes_few, 0, FEW_COUNT);
+  tcase_add_test(sorted, few_is_chosen);
   tcase_set_timeout(sorted, 240);
   suite_add_tcase(suite, sorted);
   return suite_run(suite);

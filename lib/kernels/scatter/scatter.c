@@ -217,6 +217,8 @@ static halo_status scatter_ordered_lower(halo_lowering *l) {
 
 static const halo_implementation scatter_implementations[] = {
     {"unique", scatter_unique_supports, scatter_unique_cost, scatter_unique_lower},
+    {"private", halo_scatter_private_supports, halo_scatter_private_cost,
+     halo_scatter_private_lower, .works_on = halo_scatter_private_works_on, .in_groups = true},
     {"sorted", halo_scatter_sorted_supports, halo_scatter_sorted_cost, halo_scatter_sorted_lower,
      .in_groups = true},
     {"parts", scatter_parts_supports, scatter_parts_cost, scatter_parts_lower},

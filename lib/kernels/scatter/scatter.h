@@ -63,4 +63,10 @@ bool halo_scatter_sorted_supports(const halo_lowering *l, const char **why);
 double halo_scatter_sorted_cost(const halo_lowering *l);
 halo_status halo_scatter_sorted_lower(halo_lowering *l);
 
+/* private.c: scatter:private. */
+bool halo_scatter_private_works_on(const halo_caps *caps, const char **why);
+bool halo_scatter_private_supports(const halo_lowering *l, const char **why);
+double halo_scatter_private_cost(const halo_lowering *l);
+halo_status halo_scatter_private_lower(halo_lowering *l);
+
 #endif

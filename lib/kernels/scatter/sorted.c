@@ -105,6 +105,11 @@ bool halo_scatter_sorted_supports(const halo_lowering *l, const char **why) {
   const halo_scatter_sorted *s = sorted_desc(l);
   *why = "places and numbers of updates have together more than 63 bits";
   if (s->place_bits + s->number_bits > 63) return false;
+  /* Records, and the copy that a digit moves them to. */
+  enum { RECORDS = 16, SHARE = 4 };
+  *why = "records of all updates take more than a quarter of the device's memory";
+  uint64_t memory = l->caps->global_memory; /* 0: not known */
+  if (memory && (uint64_t)s->n > memory / SHARE / RECORDS) return false;
   halo_sort_records r = sorted_records(l, s);
   return s->n == 0 || s->sorted || halo_sort_radix_fits(&r, why);
 }
