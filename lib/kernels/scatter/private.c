@@ -96,13 +96,13 @@ double halo_scatter_private_cost(const halo_lowering *l) {
   private_scatter s = private_describe(l);
   const halo_prices *p = halo_lowering_prices(l);
   double items = (double)s.copies * s.local;
-  double strips = (double)((s.places + PRIVATE_WIDE - 1) / PRIVATE_WIDE);
+  int64_t strips = (s.places + PRIVATE_WIDE - 1) / PRIVATE_WIDE;
   double looks = p->scatter_private * (double)s.n * s.local;
   double moved = 2 * (double)halo_type_size(s.type);
   return 2 * p->launch + halo_lowering_operations(l, looks, items) +
          halo_target_bytes(halo_lowering_target(l), moved * (double)s.n, items) +
          halo_target_bytes(halo_lowering_target(l), moved * (double)(s.copies * s.places),
-                           strips * s.local);
+                           (double)(strips * s.local));
 }
 
 /* ---- Text ---- */
