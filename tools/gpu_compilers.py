@@ -230,10 +230,12 @@ def clang(source, out, target, processor, library, more=()):
 
 def ptx(source, folder, processor):
     """The file of NVIDIA's virtual instructions; or None and what was said."""
-    out = folder / "kernels.ptx"
+    out, missing = folder / "kernels.ptx", folder / "missing.h"
+    # libclc has none for NVIDIA, whose driver has.
+    missing.write_text("size_t __attribute__((overloadable, always_inline)) get_global_offset(uint d) { return 0; }\n")
     feature = "+ptx78" if processor >= "sm_90" else "+ptx70"
     code, said = clang(source, out, "nvptx64-nvidia-nvcl", processor, "nvptx64--nvidiacl.bc",
-                       ["-Xclang", "-target-feature", "-Xclang", feature])
+                       ["-Xclang", "-target-feature", "-Xclang", feature, "-include", str(missing)])
     return (None, said) if code else (out, "")
 
 

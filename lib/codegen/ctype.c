@@ -56,6 +56,8 @@ const char *halo_ctype_storage(halo_type type) {
   return halo_ctype_compute(type);
 }
 
+size_t halo_ctype_size(halo_type type) { return halo_type_size(halo_ctype_carrier(type)); }
+
 const char *halo_ctype_section(halo_type type) {
   if (type == HALO_F64 || type == HALO_C128) return "fp64";
   if (!halo_ctype_is_narrow(type)) return NULL;

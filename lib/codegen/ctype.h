@@ -11,6 +11,8 @@
 
 const char *halo_ctype_compute(halo_type type);
 const char *halo_ctype_storage(halo_type type);
+/* Bytes of a value of the compute type; a bool counts as one. */
+size_t halo_ctype_size(halo_type type);
 
 /* The element type whose scalar helpers serve this one: S4 -> S8, F16 -> F32, ... */
 halo_type halo_ctype_carrier(halo_type type);

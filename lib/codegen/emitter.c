@@ -65,8 +65,10 @@ void halo_emit_branch(halo_emitter *e, const char *header) {
   emitter_open(e, halo_arena_printf(e->arena, "%s ", header));
 }
 
-void halo_emit_array(halo_emitter *e, const char *type, const char *name, int64_t count) {
+void halo_emit_array(halo_emitter *e, const char *type, const char *name, int64_t count,
+                     size_t size) {
   e->has_arrays = true;
+  e->private_bytes += count * (int64_t)size;
   halo_emit_line(e, "%s %s[%lld];", type, name, (long long)count);
 }
 
@@ -130,7 +132,7 @@ halo_value halo_emit_convert(halo_emitter *e, halo_value value, halo_type to) {
 
 const char *halo_emit_arg(halo_emitter *e, halo_role role, int32_t index, halo_type type,
                           const halo_literal *literal) {
-  static const char *const letters[] = {"a", "k", "q", "s", "n"};
+  static const char *const letters[] = {"a", "k", "q", "s", "piece", "n"};
   for (int32_t i = 0; i < e->args.count; i++) {
     const halo_kernel_arg *arg = &e->args.data[i];
     if (arg->role == role && arg->index == index && arg->literal == literal) return arg->name;
@@ -141,6 +143,20 @@ const char *halo_emit_arg(halo_emitter *e, halo_role role, int32_t index, halo_t
   halo_vec_push(&e->args, arg);
   halo_sections_add(&e->sections, halo_ctype_section(type));
   return arg.name;
+}
+
+const char *halo_emit_item_memory(halo_emitter *e, halo_type type, int64_t count) {
+  int32_t index = 0;
+  for (int32_t i = 0; i < e->args.count; i++) index += e->args.data[i].role == HALO_ROLE_ITEM;
+  const char *name = halo_emit_arg(e, HALO_ROLE_ITEM, index, halo_ctype_carrier(type), NULL);
+  e->args.data[e->args.count - 1].number = count * (int64_t)halo_ctype_size(type);
+  /* The number of the work item in the launch, or in its part: which has an offset. */
+  return halo_arena_printf(
+      e->arena,
+      "%s + (((get_global_id(2) - get_global_offset(2)) * get_global_size(1) + "
+      "get_global_id(1) - get_global_offset(1)) * get_global_size(0) + "
+      "get_global_id(0) - get_global_offset(0)) * %lld",
+      name, (long long)count);
 }
 
 int64_t halo_private_room(int64_t count, size_t size) {

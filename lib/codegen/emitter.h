@@ -28,7 +28,9 @@ typedef enum halo_role {
   HALO_ROLE_CONST,   /* `literal`: an array constant that became a buffer */
   HALO_ROLE_OUTPUT,  /* `index`: leaf of the root */
   HALO_ROLE_SCRATCH, /* `index`: a kernel family's own; `bytes` says how much */
-  HALO_ROLE_VALUE    /* no buffer: `index` is a halo_argument_value, `number` that of a NUMBER */
+  HALO_ROLE_ITEM, /* `index`: a memory that each work item has a piece of, of `number` bytes; it becomes a scratch
+                        (halo_kernel_give_items) */
+  HALO_ROLE_VALUE /* no buffer: `index` is a halo_argument_value, `number` that of a NUMBER */
 } halo_role;
 
 /* One argument: in OpenCL C a pointer and an element offset, or a value. The same list makes the
@@ -91,8 +93,11 @@ typedef struct halo_emitter {
   halo_neighbours *neighbours; /* not NULL: what is read is noted there */
   const char
       *origin; /* not NULL: 0, which compilers do not know, to be added to places that are read */
-  bool has_loops;  /* the body so far, as in halo_kernel_facts */
-  bool has_arrays; /* likewise, in private memory */
+  bool has_loops;        /* the body so far, as in halo_kernel_facts */
+  bool has_arrays;       /* likewise, in private memory, */
+  int64_t private_bytes; /* and what they take; of all bodies */
+  int64_t
+      private_most; /* that they may take: other arrays are pieces of a HALO_ROLE_ITEM; 0: any number */
   bool
       own_constants; /* small array constants stand in the body: a function that gets no arguments */
   halo_breaks
@@ -133,8 +138,9 @@ void halo_emit_line(halo_emitter *e, const char *format, ...) __attribute__((for
 void halo_emit_open(halo_emitter *e);
 void halo_emit_loop(halo_emitter *e, const char *header);
 void halo_emit_branch(halo_emitter *e, const char *header);
-/* Declares an array in private memory. */
-void halo_emit_array(halo_emitter *e, const char *type, const char *name, int64_t count);
+/* Declares an array in private memory, of `count` elements of `size` bytes. */
+void halo_emit_array(halo_emitter *e, const char *type, const char *name, int64_t count,
+                     size_t size);
 void halo_emit_close(halo_emitter *e);
 
 /* The argument for a buffer, added when it is not there yet; its pointer's name is returned. */
@@ -149,6 +155,10 @@ const char *halo_emit_value_arg(halo_emitter *e, halo_argument_value what, halo_
 /* One more argument, of the index type, for a number, even where another has the same: kernels in which the two differ
  * have the same text then. */
 const char *halo_emit_number_arg(halo_emitter *e, int64_t number);
+
+/* An argument for memory of which each work item has a piece of `count` elements of a type, as they are computed, and where
+ * the piece begins: an expression. */
+const char *halo_emit_item_memory(halo_emitter *e, halo_type type, int64_t count);
 
 /* How many elements, of `size` bytes each, an array in private memory is declared with that needs `count`: at least
  * 64 bytes, as templates do by adding so many. LLVM (15 at least) makes vectors of a loop over an array that are

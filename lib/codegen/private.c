@@ -32,8 +32,16 @@ halo_value emit_array(halo_emitter *e, const halo_shape *shape) {
   int64_t count = halo_shape_element_count(shape);
   halo_value array = halo_value_name(shape->type, emit_name(e, "z"));
   array.array = halo_shape_new(e->arena, shape->type, shape->rank, shape->dims);
-  halo_emit_array(e, halo_ctype_compute(shape->type), array.text,
-                  halo_private_room(count, halo_type_size(shape->type)));
+  int64_t room = halo_private_room(count, halo_type_size(shape->type));
+  size_t size = halo_ctype_size(shape->type);
+  if (e->private_most && e->private_bytes + room * (int64_t)size > e->private_most) {
+    halo_emit_line(e, "__global %s *const %s = %s;",
+                   halo_ctype_storage(halo_ctype_carrier(shape->type)), array.text,
+                   halo_emit_item_memory(e, shape->type, count));
+    e->has_arrays = true;
+  } else {
+    halo_emit_array(e, halo_ctype_compute(shape->type), array.text, room, size);
+  }
   halo_sections_add(&e->sections, halo_ctype_section(shape->type));
   return array;
 }
@@ -114,6 +122,7 @@ halo_value emit_constant_array(halo_emitter *e, const halo_literal *literal) {
   halo_value array = halo_value_name(literal->shape->type, emit_name(e, "z"));
   array.array = literal->shape;
   int64_t count = halo_shape_element_count(literal->shape);
+  e->private_bytes += count * (int64_t)halo_ctype_size(array.type);
   halo_strbuf text = {0};
   for (int64_t i = 0; i < count; i++) {
     halo_strbuf_printf(&text, "%s%s", i ? ", " : "", halo_ctype_constant(e->arena, literal, i));

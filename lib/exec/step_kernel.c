@@ -108,6 +108,8 @@ static void kernel_most_groups(const halo_run *run, const halo_step *step,
   for (uint32_t d = 0; d < step->grid.dims; d++) {
     most[d] = halo_caps_most_groups(&run->program->device->caps, d, state->local[d]);
   }
+  uint64_t groups = step->grid.part_groups;
+  if (groups && (!most[0] || groups < most[0])) most[0] = groups;
 }
 
 /* Queues the launch in as many parts as the device's limit of groups makes of it: nearly always one. The event is that of the

@@ -178,6 +178,8 @@ const halo_kernel *halo_kernel_make(halo_arena *arena, const halo_kernel *kernel
   made->text = halo_arena_strdup(arena, kernel->text);
   made->bytes = text.length;
   for (const char *at = kernel->text; *at; at++) {
+    /* Forms of a template in which groups of any size will do leave theirs out. */
+    made->facts.has_barriers |= *at == HALO_HOLE_BARRIER && !halo_kernel_takes_any_group(kernel);
     made->facts.asks_x |= *at == HALO_HOLE_GLOBAL_SIZE_0;
   }
   halo_strbuf_deinit(&text);

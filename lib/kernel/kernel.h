@@ -51,6 +51,8 @@ typedef struct halo_grid {
   size_t items;               /* along the first dimension, that do something; 0: all do */
   bool any_local;             /* halo_kernel_takes_any_group of the kernel */
   bool any_x;                 /* parts along x will do: asks_x of the kernel is not set */
+  uint64_t
+      part_groups; /* along x, that a part may have at most: each work item of a part has memory of its own; 0: any number */
 } halo_grid;
 
 /* So many work items, or a few more that do nothing, in groups of `local`. */
@@ -110,7 +112,11 @@ typedef struct halo_kernel_facts {
   /* Work items of a group along each dimension that the code is written for; the kernel tells compilers so. Zeros: groups of any
    * size will do, as work items share nothing. */
   size_t group[3];
-  bool has_loops; /* that compilers are not told to write out */
+  /* Bytes of arrays: of a group in local memory, and of a work item in private memory, at most: compilers keep some of the latter
+   * in registers. What is told of kernels for CPUs is not complete. */
+  int64_t local_bytes, private_bytes;
+  bool has_loops;    /* that compilers are not told to write out */
+  bool has_barriers; /* halo_kernel_make finds out */
   bool
       asks_x; /* for the number of all work items along x: no part may do; halo_kernel_make finds out */
 } halo_kernel_facts;

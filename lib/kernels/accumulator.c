@@ -9,6 +9,16 @@ const char *halo_accumulator_ctype(const halo_reduce_value *value) {
   return value->accumulator == HALO_PRED ? "uchar" : halo_ctype_compute(value->accumulator);
 }
 
+size_t halo_accumulator_size(const halo_reduce_value *values, int32_t count) {
+  size_t bytes = 0, most = 1;
+  for (int32_t i = 0; i < count; i++) {
+    size_t size = halo_ctype_size(values[i].accumulator);
+    bytes = (bytes + size - 1) / size * size + size;
+    if (size > most) most = size;
+  }
+  return (bytes + most - 1) / most * most;
+}
+
 const char *halo_accumulator_member(const halo_accumulator *a, const char *name, int32_t i) {
   return a->count == 1 ? name : halo_arena_printf(a->arena, "%s.m%d", name, i);
 }
@@ -87,6 +97,7 @@ halo_status halo_accumulator_declare(halo_lowering *l, halo_accumulator *out, co
                      out->type, out->type, halo_strbuf_text(&e.body));
   halo_sections_join(l->sections, &e.sections);
   l->facts.has_loops |= e.has_loops;
+  l->facts.private_bytes += e.private_bytes;
   halo_status status = e.status;
   halo_emitter_deinit(&e);
   return status;

@@ -20,6 +20,8 @@ halo_status halo_accumulator_declare(halo_lowering *l, halo_accumulator *out, co
 /* The type alone. */
 void halo_accumulator_declare_type(halo_lowering *l, halo_accumulator *out, const char *name,
                                    const halo_reduce_value *values, int32_t count);
+/* Bytes of that type, as compilers lay it out. */
+size_t halo_accumulator_size(const halo_reduce_value *values, int32_t count);
 /* The C type of one value. */
 const char *halo_accumulator_ctype(const halo_reduce_value *value);
 /* Value i of accumulator `name` as it lies there, and as a value to compute with. */

@@ -32,6 +32,14 @@ int halo_kernels_listed(const char *list, const char *family, const char *name) 
   return verdict;
 }
 
+bool halo_kernels_forces(const char *list, const char *entry) {
+  bool forced = false;
+  for (halo_kernels_entry e; halo_kernels_next(&list, &e);) {
+    forced |= !e.skip && e.length == strlen(entry) && strncmp(e.name, entry, e.length) == 0;
+  }
+  return forced;
+}
+
 bool halo_kernels_on_cpus(const halo_caps *caps, const char **why) {
   *why = "the device is not a CPU";
   return caps->is_cpu;

@@ -161,7 +161,9 @@ static halo_status dispatch_lower(halo_lowering *l, const halo_family *family,
                          (best->counts == HALO_COUNTS_ON_CPUS && l->caps->is_cpu);
   *out_chosen = halo_arena_printf(l->arena, "%s:%s", family->name, best->name);
   halo_strbuf_printf(l->explain, "    -> %s\n", *out_chosen);
-  return halo_fail_in(best->lower(l), "%s", l->name);
+  halo_status status = halo_fail_in(best->lower(l), "%s", l->name);
+  if (status == HALO_OK) halo_kernel_give_items(l);
+  return status;
 }
 
 halo_status halo_kernels_lower(halo_lowering *l, const char **out_chosen) {

@@ -7,7 +7,7 @@
 
 void halo_helpers_begin(halo_helpers *p, halo_lowering *l, const char *name, bool wide) {
   *p = (halo_helpers){.l = l, .name = name};
-  halo_emitter_init(&p->e, l->arena, l->computation);
+  halo_lowering_emitter(l, &p->e);
   p->e.wide |= wide;
   p->itype = halo_emitter_index_type(&p->e);
 }

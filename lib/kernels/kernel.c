@@ -16,6 +16,7 @@ static bool kernel_is_restrict(const halo_kernel_arg *arg, uint64_t in_place) {
     case HALO_ROLE_OUTPUT: return in_place == 0;
     case HALO_ROLE_CONST:
     case HALO_ROLE_SCRATCH:
+    case HALO_ROLE_ITEM:
     case HALO_ROLE_VALUE: break;
   }
   return true;
@@ -80,9 +81,52 @@ void halo_kernel_group(halo_lowering *l, size_t x, size_t y) {
   l->facts.group[2] = 1;
 }
 
+void halo_lowering_emitter(const halo_lowering *l, halo_emitter *e) {
+  halo_emitter_init(e, l->arena, l->computation);
+  if (!l->caps->is_cpu) e->private_most = halo_caps_private_bytes(l->caps);
+}
+
+/* Work items that may have `bytes` of memory each at once: as whole groups along x, one at least. */
+static void kernel_give_items(halo_lowering *l, halo_launch *launch, int64_t bytes) {
+  halo_grid *grid = &launch->grid;
+  double row = halo_grid_count(grid) / ((double)grid->global[0] / (double)grid->local[0]);
+  double most = (double)halo_caps_items_bytes(l->caps) / (double)bytes / row;
+  uint64_t all = grid->global[0] / grid->local[0];
+  bool parts = !launch->kernel->facts.asks_x && most < (double)all;
+  grid->part_groups = !parts ? all : most < 1 ? 1 : (uint64_t)most;
+  int64_t items = (int64_t)(row * (double)grid->part_groups);
+  for (int32_t i = 0; i < launch->arg_count; i++) {
+    halo_kernel_arg *arg = &launch->args[i];
+    if (arg->role != HALO_ROLE_ITEM) continue;
+    arg->role = HALO_ROLE_SCRATCH;
+    arg->index = l->scratch.count;
+    halo_vec_push(&l->scratch, (halo_scratch){items * arg->number});
+  }
+}
+
+void halo_kernel_give_items(halo_lowering *l) {
+  for (int32_t i = 0; i < l->launches.count; i++) {
+    halo_launch *launch = &l->launches.data[i];
+    int64_t bytes = 0;
+    for (int32_t a = 0; a < launch->arg_count; a++) {
+      bytes += launch->args[a].role == HALO_ROLE_ITEM ? launch->args[a].number : 0;
+    }
+    if (bytes) kernel_give_items(l, launch, bytes);
+  }
+}
+
+void halo_kernel_local(halo_lowering *l, int64_t count, size_t size) {
+  l->facts.local_bytes += count * (int64_t)size;
+}
+
+void halo_kernel_private(halo_lowering *l, int64_t count, size_t size) {
+  l->facts.private_bytes += count * (int64_t)size;
+}
+
 const halo_kernel *halo_kernel_finish(halo_lowering *l, const halo_emitter *e, const char *name,
                                       const halo_arg_texts *texts) {
   l->facts.has_loops |= e->has_loops;
+  l->facts.private_bytes += e->private_bytes;
   const halo_kernel *made =
       halo_kernel_make(l->texts, &(halo_kernel){.name = name,
                                                 .params = texts->params,

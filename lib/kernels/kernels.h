@@ -19,7 +19,7 @@
 typedef struct halo_launch {
   const halo_kernel *kernel; /* NULL: a library call */
   const char *label;         /* what people read: "fusion.3 reduce:row" */
-  const halo_kernel_arg *args;
+  halo_kernel_arg *args;
   int32_t arg_count;
   halo_grid grid;
   /* Input `i` is read by each work item only where the same work item then writes the output, so
@@ -149,6 +149,8 @@ typedef struct halo_kernels_entry {
 bool halo_kernels_next(const char **list, halo_kernels_entry *out);
 /* Whether an entry of `length` characters is "family:name". */
 bool halo_kernels_is_entry(const char *entry, size_t length, const char *family, const char *name);
+/* Whether it forces "family:name". */
+bool halo_kernels_forces(const char *list, const char *entry);
 /* How a list of kernels decides about "family:name": 1 forced, -1 skipped, 0 not named. */
 int halo_kernels_listed(const char *list, const char *family, const char *name);
 
@@ -198,6 +200,16 @@ halo_arg_texts halo_kernel_arg_texts(halo_arena *arena, const halo_kernel_arg *a
                                      uint64_t in_place);
 /* Notes that the next kernel is written for groups of x * y work items. */
 void halo_kernel_group(halo_lowering *l, size_t x, size_t y);
+/* Notes an array of so many elements, of `size` bytes each: of a work group of the next kernel in local memory, or of each of its
+ * work items in private memory. */
+void halo_kernel_local(halo_lowering *l, int64_t count, size_t size);
+void halo_kernel_private(halo_lowering *l, int64_t count, size_t size);
+/* An emitter of the fusion's body whose private arrays stay within what the device should give a work item. Not for functions
+ * that do not get the kernel's arguments. */
+void halo_lowering_emitter(const halo_lowering *l, halo_emitter *e);
+/* The launches' arguments of HALO_ROLE_ITEM become scratches, together of 1/64 of the device's memory or a little more: a launch
+ * of more work items is queued in parts. */
+void halo_kernel_give_items(halo_lowering *l);
 /* Makes a kernel of the source and the facts so far, which are empty then; its parameters are e's arguments. */
 const halo_kernel *halo_kernel_finish(halo_lowering *l, const halo_emitter *e, const char *name,
                                       const halo_arg_texts *texts);

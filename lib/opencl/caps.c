@@ -89,11 +89,17 @@ const char *halo_caps_kind_name(const halo_caps *caps) {
   return caps->is_null ? "null" : caps_kinds[caps->kind];
 }
 
+enum { CAPS_ITEMS_PART = 64 };
+
+uint64_t halo_caps_items_bytes(const halo_caps *caps) {
+  return caps->global_memory / CAPS_ITEMS_PART;
+}
+
 int64_t halo_caps_private_bytes(const halo_caps *caps) {
-  enum { PART = 64, LEAST = 2 << 10, UNIT = 2048, INTEL_UNIT = 128 };
+  enum { LEAST = 2 << 10, UNIT = 2048, INTEL_UNIT = 128 };
   /* Intel counts execution units of 8 threads, others multiprocessors. */
   uint64_t unit = strstr(caps->vendor, "Intel") ? INTEL_UNIT : UNIT;
-  uint64_t bytes = caps->global_memory / PART / (caps->compute_units * unit);
+  uint64_t bytes = halo_caps_items_bytes(caps) / (caps->compute_units * unit);
   return bytes < LEAST ? LEAST : (int64_t)bytes;
 }
 

@@ -69,6 +69,8 @@ bool halo_caps_flushes(const halo_caps *caps);
 /* Bytes of private memory that a work item should take at most: drivers of GPUs reserve it for all work items that the device
  * holds at once, and those take 1/64 of its memory then. At least 2 KiB. */
 int64_t halo_caps_private_bytes(const halo_caps *caps);
+/* Bytes that work items of a launch, which would be too much private memory, may have in global memory: 1/64 of it. */
+uint64_t halo_caps_items_bytes(const halo_caps *caps);
 
 /* Work groups of `local` work items along axis `d` that a launch may have at most; 0: any number. */
 uint64_t halo_caps_most_groups(const halo_caps *caps, uint32_t d, size_t local);

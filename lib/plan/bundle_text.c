@@ -291,6 +291,7 @@ static void bundle_set_args(const bundle_text *t, int32_t table, halo_step *laun
 static int32_t bundle_make_unit(bundle_text *t, const char *name) {
   halo_strbuf text = {0};
   halo_sections sections = {0};
+  halo_kernel kernel = {.name = name, .facts.has_loops = true};
   int32_t start = 0;
   for (int32_t i = 0; i < t->b->count; i++) {
     const bundle_body *body = t->b->bodies[i];
@@ -298,11 +299,10 @@ static int32_t bundle_make_unit(bundle_text *t, const char *name) {
     char number[32];
     snprintf(number, sizeof number, "@n%d", i);
     halo_sections_join(&sections, &unit->sections);
-    lower_unit_functions(&text, unit, number, t->group == 1);
+    lower_unit_functions(&text, unit, number, t->group == 1, &kernel.facts);
     bundle_put_body(t, body, start, number);
     start += body->room;
   }
-  halo_kernel kernel = {.name = name, .facts.has_loops = true};
   bundle_set_parameters(t, &kernel);
   bundle_put_kernel(t, &text, &kernel);
   kernel.text = halo_strbuf_text(&text);

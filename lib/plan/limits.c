@@ -4,14 +4,6 @@
 
 #include <string.h>
 
-static const halo_kernel *limits_kernel(const halo_plan *plan, const halo_step *step) {
-  const halo_plan_unit *unit = &plan->units.data[step->unit];
-  for (int32_t k = 0; k < unit->kernel_count; k++) {
-    if (strcmp(unit->kernels[k]->name, step->kernel) == 0) return unit->kernels[k];
-  }
-  return NULL;
-}
-
 static halo_status limits_refuse(const halo_step *step, const halo_caps *caps, const char *what,
                                  uint64_t wanted, uint64_t most) {
   return halo_fail(HALO_UNIMPLEMENTED, "%s needs %llu %s; the device %s allows %llu", step->label,
@@ -62,10 +54,14 @@ static halo_status limits_check_steps(const halo_plan *plan, const halo_steps *s
     if (step->kind != HALO_STEP_KERNEL) continue;
     HALO_TRY(limits_check_grid(step, caps));
     HALO_TRY(limits_check_time(step, caps));
-    const halo_kernel *kernel = limits_kernel(plan, step);
+    const halo_kernel *kernel = halo_plan_kernel(plan, step);
     int64_t bytes = kernel ? halo_kernel_argument_bytes(kernel, caps->address_bits) : 0;
     if (caps->max_parameters && bytes > (int64_t)caps->max_parameters) {
       return limits_refuse(step, caps, "bytes of arguments", (uint64_t)bytes, caps->max_parameters);
+    }
+    uint64_t local = kernel ? (uint64_t)kernel->facts.local_bytes : 0;
+    if (local > caps->local_memory) {
+      return limits_refuse(step, caps, "bytes of local memory", local, caps->local_memory);
     }
   }
   return HALO_OK;

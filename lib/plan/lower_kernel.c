@@ -45,6 +45,7 @@ static int32_t lower_resolve(lower_state *s, const lower_binding *b, const halo_
     case HALO_ROLE_INPUT: return b->inputs[arg->index];
     case HALO_ROLE_OUTPUT: return b->outputs[arg->index];
     case HALO_ROLE_SCRATCH: return b->scratch[arg->index];
+    case HALO_ROLE_ITEM: break; /* halo_kernel_give_items made a scratch of it */
     case HALO_ROLE_CONST: return lower_constant_leaf(s, (halo_literal *)arg->literal, b->name);
     case HALO_ROLE_VALUE: break;
   }
@@ -160,12 +161,48 @@ static void lower_release(halo_lowering *l) {
   halo_vec_deinit(&l->tables);
 }
 
-/* Chooses and lowers; once more, as if the device's groups were smaller, where it is known not to give the kernels theirs. */
-static halo_status lower_choose(lower_state *s, halo_lowering *l) {
+/* Whether drivers would have to set more private memory aside than they should. */
+static bool lower_is_heavy(const halo_lowering *l) {
+  int64_t most = 0;
+  for (int32_t k = 0; k < l->made.count; k++) {
+    int64_t bytes = l->made.data[k]->facts.private_bytes;
+    if (bytes > most) most = bytes;
+  }
+  return !l->caps->is_cpu && most > halo_caps_private_bytes(l->caps);
+}
+
+static void lower_restart(lower_state *s, halo_lowering *l, const halo_lowering *fresh,
+                          size_t reported) {
+  lower_release(l);
+  halo_strbuf_deinit(l->source);
+  *l->sections = (halo_sections){0};
+  s->explain.data[s->explain.length = reported] = '\0';
+  *l = *fresh;
+}
+
+/* Chooses and lowers. Where private arrays take too much, an implementation that has none such is taken, if there is any. */
+static halo_status lower_light(lower_state *s, halo_lowering *l) {
   const halo_lowering fresh = *l;
   const size_t reported = s->explain.length;
   const char *chosen;
   halo_status status = halo_kernels_lower(l, &chosen);
+  const char *list = l->kernels ? l->kernels : "", *without = list;
+  while (status == HALO_OK && lower_is_heavy(l) && !halo_kernels_forces(list, chosen)) {
+    without = halo_arena_printf(l->arena, "%s,-%s", without, chosen);
+    lower_restart(s, l, &fresh, reported);
+    l->kernels = without;
+    status = halo_kernels_lower(l, &chosen);
+  }
+  if (status == HALO_OK || without == list) return status;
+  lower_restart(s, l, &fresh, reported); /* all others take as much */
+  return halo_kernels_lower(l, &chosen);
+}
+
+/* Chooses and lowers; once more, as if the device's groups were smaller, where it is known not to give the kernels theirs. */
+static halo_status lower_choose(lower_state *s, halo_lowering *l) {
+  const halo_lowering fresh = *l;
+  const size_t reported = s->explain.length;
+  halo_status status = lower_light(s, l);
   if (!s->limits || !s->limits->units.count) return status;
   halo_caps small = *s->caps;
   while (status == HALO_OK) {
@@ -174,12 +211,9 @@ static halo_status lower_choose(lower_state *s, halo_lowering *l) {
     size_t most = halo_plan_limits_find(s->limits, key);
     if (!most || most >= small.max_work_group) break;
     small.max_work_group = most;
-    lower_release(l);
-    *l->sections = (halo_sections){0};
-    s->explain.data[s->explain.length = reported] = '\0';
-    *l = fresh;
+    lower_restart(s, l, &fresh, reported);
     l->caps = &small;
-    status = halo_kernels_lower(l, &chosen);
+    status = lower_light(s, l);
   }
   l->caps = s->caps;
   return status;

@@ -70,10 +70,11 @@ void lower_unit_name(halo_strbuf *out, const char *name, const char *number) {
 }
 
 void lower_unit_functions(halo_strbuf *out, const halo_plan_unit *unit, const char *number,
-                          bool single_items) {
+                          bool single_items, halo_kernel_facts *facts) {
   halo_kernel_form form = single_items ? HALO_FORM_SINGLE_ITEM : HALO_FORM_FUNCTION;
   for (int32_t k = 0; k < unit->kernel_count; k++) {
     halo_kernel_render(out, unit->kernels[k], form, number);
+    facts->private_bytes += unit->kernels[k]->facts.private_bytes;
   }
 }
 
@@ -95,7 +96,9 @@ typedef struct unit_plain {
 
 static void unit_note_plain(void *data, halo_step *step) {
   const unit_plain *p = data;
-  if (step->unit < 0 || step->grid.any_local) return;
+  if (step->unit < 0) return;
+  if (step->grid.part_groups) p->of_unit[step->unit] = false;
+  if (step->grid.any_local) return;
   p->of_unit[step->unit] &= p->is_cpu && halo_grid_has_single_items(&step->grid);
 }
 

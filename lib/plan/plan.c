@@ -5,6 +5,8 @@
 #include "base/memory.h"
 #include "custom/custom.h"
 
+#include <string.h>
+
 static const struct plan_kind {
   const char *name;
   bool is_command;
@@ -118,7 +120,15 @@ static void plan_print_value(halo_strbuf *out, const halo_plan_value *value) {
   }
 }
 
-static void plan_print_launch(halo_strbuf *out, const halo_step *step) {
+const halo_kernel *halo_plan_kernel(const halo_plan *plan, const halo_step *step) {
+  const halo_plan_unit *unit = &plan->units.data[step->unit];
+  for (int32_t k = 0; k < unit->kernel_count; k++) {
+    if (strcmp(unit->kernels[k]->name, step->kernel) == 0) return unit->kernels[k];
+  }
+  return NULL;
+}
+
+static void plan_print_launch(halo_strbuf *out, const halo_plan *plan, const halo_step *step) {
   halo_strbuf_char(out, ' ');
   halo_plan_kernel_name(out, step->kernel, step->unit);
   halo_strbuf_append(out, " global");
@@ -129,6 +139,15 @@ static void plan_print_launch(halo_strbuf *out, const halo_step *step) {
   for (uint32_t d = 0; d < step->grid.dims; d++) {
     halo_strbuf_printf(out, "%s%zu", d ? "x" : " ", step->grid.local[d]);
   }
+  const halo_kernel *kernel = halo_plan_kernel(plan, step);
+  if (!kernel) return;
+  const halo_kernel_facts *facts = &kernel->facts;
+  if (facts->local_bytes)
+    halo_strbuf_printf(out, ", %lld bytes local", (long long)facts->local_bytes);
+  if (facts->private_bytes) {
+    halo_strbuf_printf(out, ", %lld bytes private", (long long)facts->private_bytes);
+  }
+  if (facts->has_barriers) halo_strbuf_append(out, ", barriers");
 }
 
 static void plan_print_exchanges(halo_strbuf *out, const halo_plan *plan, const halo_step *step) {
@@ -163,7 +182,7 @@ static void plan_print_steps(halo_strbuf *out, const halo_plan *plan, const halo
     const halo_step *step = &steps->data[i];
     halo_strbuf_printf(out, "%*s%d: %s %s", indent, "", step->number,
                        halo_step_kind_name(step->kind), step->label ? step->label : "");
-    if (step->kernel) plan_print_launch(out, step);
+    if (step->kernel) plan_print_launch(out, plan, step);
     if (step->collective) plan_print_collective(out, step->collective);
     if (step->trips >= 0) halo_strbuf_printf(out, " trips %lld", (long long)step->trips);
     plan_print_exchanges(out, plan, step);

@@ -236,6 +236,8 @@ void halo_plan_retain(halo_plan *plan);
 void halo_plan_release(halo_plan *plan);
 /* Appends the OpenCL C of `count` units (all of the plan's when `units` is NULL) as one program. */
 void halo_plan_source(halo_strbuf *out, const halo_plan *plan, const int32_t *units, int32_t count);
+/* The kernel that a step launches, or NULL. */
+const halo_kernel *halo_plan_kernel(const halo_plan *plan, const halo_step *step);
 /* Appends a kernel's name in a program in which its unit has this number. */
 void halo_plan_kernel_name(halo_strbuf *out, const char *kernel, int32_t number);
 /* Notes that a unit's kernels get groups of `most` work items. False: this was known. */

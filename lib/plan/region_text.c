@@ -32,6 +32,7 @@ typedef struct region_text {
   const region_run *run;
   halo_strbuf functions, body;
   halo_sections sections;
+  halo_kernel_facts facts;
   HALO_VEC(int32_t) units;
   HALO_VEC(int32_t) named;       /* buffers that have numbers */
   HALO_VEC(region_place) places; /* by the numbers of arg_of_buffer */
@@ -63,7 +64,8 @@ static void region_add_unit(region_text *t, int32_t unit) {
   halo_sections_join(&t->sections, &t->e->s->plan->units.data[unit].sections);
   char number[32];
   region_number_text(t, unit, number);
-  lower_unit_functions(&t->functions, &t->e->s->plan->units.data[unit], number, t->e->group == 1);
+  lower_unit_functions(&t->functions, &t->e->s->plan->units.data[unit], number, t->e->group == 1,
+                       &t->facts);
 }
 
 /* The work item's number in its group. One that is alone does not ask: some
@@ -673,7 +675,10 @@ static void region_put_body(const region_text *t, halo_strbuf *out) {
 static int32_t region_make_unit(region_text *t, const char *name) {
   /* Where loops of kernels get barriers, some lose their end. Functions that are not put in place are left as they are. */
   bool in_function = t->e->s->caps->adds_barriers && t->e->group == 1;
-  halo_kernel kernel = {.name = name, .facts = {{t->e->group, 1, 1}, .has_loops = true}};
+  halo_kernel kernel = {.name = name, .facts = t->facts};
+  kernel.facts.group[0] = t->e->group;
+  kernel.facts.group[1] = kernel.facts.group[2] = 1;
+  kernel.facts.has_loops = true;
   region_set_parameters(t, &kernel);
   halo_strbuf text = {0}, declared = {0};
   halo_kernel_declare(&declared, kernel.params, kernel.param_count);

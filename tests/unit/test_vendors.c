@@ -43,8 +43,21 @@ static const struct {
      "    dim_labels=b0f_0io->b0f\n}\n",
      {65540 * 128, 30},
      65540 * 320},
+    /* Arrays that a computation that is applied makes, 2400 bytes a work item. */
+    {"loop:generic",
+     "HloModule arrays\nless {\n  x = f32[] parameter(0)\n  y = f32[] parameter(1)\n"
+     "  ROOT l = pred[] compare(x, y), direction=LT\n}\n"
+     "each {\n  x = f32[] parameter(0)\n  xs = f32[600] broadcast(x), dimensions={}\n"
+     "  n = f32[600] iota(), iota_dimension=0\n  p = f32[600] multiply(xs, n)\n"
+     "  s = f32[600] sine(p)\n"
+     "  r = f32[600] sort(s), dimensions={0}, is_stable=true, to_apply=less\n"
+     "  v = f32[1] slice(r), slice={[123:124]}\n  ROOT e = f32[] reshape(v)\n}\n"
+     "ENTRY e {\n  x = f32[6000] parameter(0)\n"
+     "  ROOT m = f32[6000] map(x), dimensions={0}, to_apply=each\n}\n",
+     {6000},
+     6000},
 };
-enum { GRID_COUNT = sizeof grids / sizeof *grids };
+enum { GRID_ARRAYS = sizeof grids / sizeof *grids - 1, GRID_COUNT = GRID_ARRAYS };
 
 static float *grid_run(int which) {
   halo_client *client = run_client(NULL);
@@ -235,6 +248,25 @@ START_TEST(long_queue) {
 END_TEST
 
 /* ---- Memory ---- */
+
+/* What drivers would have to set aside as private memory of all work items at once lies in a scratch of 8 MiB, of which 3495 work
+ * items have a piece each: 13 groups of 256 are one part of the launch, and there are two parts. */
+START_TEST(arrays_of_work_items) {
+  set_up();
+  setenv("HALO_KERNELS", grids[GRID_ARRAYS].kernels, 1);
+  float *expected = grid_run(GRID_ARRAYS);
+  int launches = vendor_launches;
+  ck_assert_int_eq(vendor_with_offset, 0);
+  vendor_memory = 512 << 20;
+  float *values = grid_run(GRID_ARRAYS);
+  ck_assert_int_eq(vendor_launches, 2 * launches + 1);
+  ck_assert_int_eq(vendor_with_offset, 1);
+  size_t bytes = sizeof(float) * (size_t)grids[GRID_ARRAYS].results;
+  ck_assert_mem_eq(values, expected, bytes);
+  free(values);
+  free(expected);
+}
+END_TEST
 
 enum { SIDE = 2048, ELEMENTS = SIDE * SIDE }; /* 16 MiB of f32 */
 
@@ -505,6 +537,7 @@ static Suite *vendor_suite(void) {
   suite_add_tcase(suite, times);
   TCase *memory = tcase_create("memory");
   tcase_set_timeout(memory, 120);
+  tcase_add_test(memory, arrays_of_work_items);
   tcase_add_test(memory, more_than_stated);
   tcase_add_test(memory, no_more_than_stated);
   tcase_add_test(memory, intel);

@@ -14,6 +14,7 @@
 static const char *vendor_name;   /* CL_DEVICE_VENDOR; NULL: the driver's own */
 static size_t vendor_groups_most; /* groups along y and along z of a launch; 0: any number */
 static size_t vendor_allocation;  /* CL_DEVICE_MAX_MEM_ALLOC_SIZE; 0: the driver's own; */
+static cl_ulong vendor_memory;    /* CL_DEVICE_GLOBAL_MEM_SIZE; 0: the driver's own */
 static cl_bool vendor_enforces;   /* larger blocks are refused, */
 static cl_bool vendor_is_intel;   /* but those with Intel's flag are not */
 static cl_int vendor_touch_state; /* of commands that write one byte; 0: as they end */
@@ -52,6 +53,11 @@ cl_int clGetDeviceInfo(cl_device_id device, cl_device_info what, size_t size, vo
   if (what == CL_DEVICE_MAX_MEM_ALLOC_SIZE && vendor_allocation) {
     if (length) *length = sizeof(cl_ulong);
     if (out) *(cl_ulong *)out = vendor_allocation;
+    return CL_SUCCESS;
+  }
+  if (what == CL_DEVICE_GLOBAL_MEM_SIZE && vendor_memory) {
+    if (length) *length = sizeof(cl_ulong);
+    if (out) *(cl_ulong *)out = vendor_memory;
     return CL_SUCCESS;
   }
   if (what != CL_DEVICE_VENDOR || !vendor_name) {

@@ -216,7 +216,10 @@ static halo_status attention_item_lower(halo_lowering *l) {
   attention_begin(&t, &k, halo_cl_attention, true);
   halo_template_define_int(&k, "H_BLOCK", ATTENTION_BLOCK);
   halo_template_define_int(&k, "H_R", lanes);
-  halo_template_define_int(&k, "H_KEYS", ATTENTION_SUMS / (lanes / 16));
+  int64_t keys = ATTENTION_SUMS / (lanes / 16), rows = (v->width + keys - 1) / keys * keys;
+  halo_template_define_int(&k, "H_KEYS", keys);
+  halo_kernel_private(l, (v->depth + ATTENTION_BLOCK + rows + 4 + keys) * lanes, sizeof(float));
+  halo_kernel_private(l, v->width + 2 * keys, sizeof(float));
   return attention_end(&t, &k, "item", lanes, 1);
 }
 
@@ -283,6 +286,9 @@ static halo_status attention_tile_lower(halo_lowering *l) {
   halo_template_define_int(&k, "H_VECTOR", tile.vector);
   halo_template_define_int(&k, "H_UNITS", tile.units);
   halo_template_define_int(&k, "H_TILE", tile.elements);
+  int64_t columns = tile.units * tile.vector, logits = 4 * ((tile.block + tile.x - 1) / tile.x);
+  halo_kernel_local(l, attention_tile_bytes(l->desc, &tile), 1);
+  halo_kernel_private(l, 6 * columns + 4 + logits + 4 * 4, sizeof(float));
   return attention_end(&t, &k, "tile", ATTENTION_QUERIES * tile.y, tile.x * tile.y);
 }
 

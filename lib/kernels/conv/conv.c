@@ -43,7 +43,7 @@ static void conv_tile_rhs(halo_helpers *p, const halo_conv_desc *v) {
 
 static bool conv_tile_supports(const halo_lowering *l, const char **why) {
   const halo_conv_desc *v = &((const halo_conv_descs *)l->desc)->phases;
-  if (l->caps->local_memory < 2 * 16 * 65 * halo_type_size(v->accumulator)) {
+  if (l->caps->local_memory < HALO_TILE_LOCAL * halo_type_size(v->accumulator)) {
     *why = "the device has too little local memory";
     return false;
   }
@@ -143,7 +143,7 @@ static halo_status conv_tile_lower(halo_lowering *l) {
   bool rhs_k = !conv_is_minor(v.rhs->shape, v.dims->rhs_output);
   halo_template_define_int(&k, "H_AKFAST", transposed ? rhs_k : lhs_k);
   halo_template_define_int(&k, "H_BKFAST", transposed ? lhs_k : rhs_k);
-  halo_kernel_group(l, 16, 16);
+  halo_panels_tile_facts(l, v.accumulator);
   halo_helpers_finish(&p, &k);
   halo_launch *launch = halo_helpers_launch(&p, "conv:tile");
   launch->grid.dims = 3;

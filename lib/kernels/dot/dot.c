@@ -470,8 +470,7 @@ static halo_status dot_panels_lower(halo_lowering *l) {
 
 static bool dot_tile_supports(const halo_lowering *l, const char **why) {
   const halo_dot_desc *v = dot_real_desc(l);
-  size_t local = 2 * 16 * 65 * halo_type_size(v->accumulator);
-  if (l->caps->local_memory < local) {
+  if (l->caps->local_memory < HALO_TILE_LOCAL * halo_type_size(v->accumulator)) {
     *why = "the device has too little local memory";
     return false;
   }
@@ -546,7 +545,7 @@ static halo_status dot_tile_lower(halo_lowering *l) {
   halo_template_define_int(&k, "H_K", v->k);
   halo_template_define_int(&k, "H_AKFAST", v->lhs.contract.stride == 1);
   halo_template_define_int(&k, "H_BKFAST", v->rhs.contract.stride == 1);
-  halo_kernel_group(l, 16, 16);
+  halo_panels_tile_facts(l, v->accumulator);
   halo_helpers_finish(&t.helpers, &k);
   halo_launch *launch = halo_helpers_launch(&t.helpers, "dot:tile");
   launch->grid.dims = 3;

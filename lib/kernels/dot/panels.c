@@ -281,6 +281,12 @@ static int64_t panels_stretches(int64_t cuts) {
   return cuts > PANELS_MANY ? (cuts + PANELS_STRETCH - 1) / PANELS_STRETCH : 1;
 }
 
+void halo_panels_tile_facts(halo_lowering *l, halo_type type) {
+  halo_kernel_group(l, 16, 16);
+  halo_kernel_local(l, HALO_TILE_LOCAL, halo_ctype_size(type));
+  halo_kernel_private(l, 4 * 4 + 4 + 4, halo_ctype_size(type));
+}
+
 const char *halo_panels_tile_scratch(halo_helpers *helpers, halo_type type, int64_t count) {
   int32_t number = helpers->l->scratch.count;
   halo_vec_push(&helpers->l->scratch, (halo_scratch){count * (int64_t)halo_type_size(type)});
@@ -302,7 +308,7 @@ static halo_status panels_shorten(halo_lowering *l, halo_type type, int64_t item
   int32_t to = l->scratch.count;
   halo_vec_push(&l->scratch, (halo_scratch){all * (int64_t)halo_type_size(type)});
   halo_emitter e;
-  halo_emitter_init(&e, l->arena, l->computation);
+  halo_lowering_emitter(l, &e);
   e.wide |= (double)items * (double)*cuts > 1e9;
   const char *itype = halo_emitter_index_type(&e), *compute = halo_ctype_compute(type);
   const char *from = halo_emit_arg(&e, HALO_ROLE_SCRATCH, *scratch, type, NULL);
@@ -339,7 +345,7 @@ halo_status halo_panels_finish(halo_lowering *l, const halo_instr *product, halo
     HALO_TRY(panels_shorten(l, type, items, &scratch, &cuts, label));
   }
   halo_emitter e;
-  halo_emitter_init(&e, l->arena, l->computation);
+  halo_lowering_emitter(l, &e);
   e.wide |= (double)items * (double)cuts > 1e9;
   const char *itype = halo_emitter_index_type(&e);
   emit_frame *frame = halo_frame_kernel(&e, l->computation);

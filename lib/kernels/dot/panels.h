@@ -85,6 +85,9 @@ int64_t halo_panels_tile_parts(const halo_lowering *l, int64_t tiles, int64_t te
 void halo_panels_tile_holes(halo_template *k, int64_t count, int64_t chunk);
 void halo_panels_tile_store(halo_helpers *helpers, halo_template *k, const char *scratch,
                             int64_t elements, bool transposed);
+/* Elements of local memory that the kernel of tiles takes, and what is to be noted of it. */
+enum { HALO_TILE_LOCAL = 2 * 16 * 65 };
+void halo_panels_tile_facts(halo_lowering *l, halo_type type);
 /* The scratch for parts of `count` elements together, the fusion's next one, and its argument of the kernel. */
 const char *halo_panels_tile_scratch(halo_helpers *helpers, halo_type type, int64_t count);
 /* Seconds of adding them up. */

@@ -314,6 +314,8 @@ static void pass_begin(pass_writer *w) {
   const char *space = pass->items > 1 ? HALO_LOCAL : "";
   long long size = pass->n * pass->lanes, lanes = pass->lanes;
   if (pass->items == 1) size = halo_private_room(size, sizeof(float));
+  (pass->items > 1 ? halo_kernel_local : halo_kernel_private)(w->l, 4 * size,
+                                                              halo_type_size(pass->part));
   halo_emit_line(e, "%s%s xr[%lld], xi[%lld], yr[%lld], yi[%lld];", space, w->part, size, size,
                  size, size);
   if (pass->items > 1) halo_emit_line(e, "const int l = (int)" HALO_LOCAL_ID_0 ";");
@@ -374,6 +376,7 @@ static const char *pass_call_stages(const pass_writer *w, const char *table) {
                         call, part, part, part, part, part, halo_strbuf_text(&body.body)));
   halo_emit_line(w->e, "%s(xr, xi, yr, yi, %s);", call, table ? table : "0");
   w->l->facts.has_loops |= body.has_loops;
+  w->l->facts.private_bytes += body.private_bytes;
   halo_emitter_deinit(&body);
   halo_strbuf_deinit(&name);
   return from;

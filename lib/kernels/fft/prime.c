@@ -93,8 +93,10 @@ static void prime_all(const prime_text *t, const char *from) {
   const char *low = halo_arena_printf(e->arena, "q + %lld * (p + %lld * j)", width, m);
   const char *high =
       halo_arena_printf(e->arena, "q + %lld * (p + %lld * (%d - j))", width, m, t->r);
-  long long room = halo_private_room(half, halo_type_size(t->stage->pass->part));
-  halo_emit_line(e, "%s tr[%lld], ti[%lld], ur[%lld], ui[%lld];", t->type, room, room, room, room);
+  size_t size = halo_type_size(t->stage->pass->part);
+  int64_t room = halo_private_room(half, size);
+  static const char *const names[] = {"tr", "ti", "ur", "ui"};
+  for (int i = 0; i < 4; i++) halo_emit_array(e, t->type, names[i], room, size);
   for (int part = 0; part < 2; part++) {
     char c = "ri"[part];
     halo_emit_line(e, "const %s x0%c = %s;", t->type, c, prime_load(t, from, c, first));

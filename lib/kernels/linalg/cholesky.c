@@ -93,6 +93,7 @@ static halo_status cholesky_group_lower(halo_lowering *l) {
   halo_template_define_int(&k, "H_X", (long long)group[0]);
   halo_template_define_int(&k, "H_Y", (long long)group[1]);
   halo_kernel_group(l, group[0], group[1]);
+  halo_kernel_local(l, (int64_t)cholesky_local_bytes(cholesky->shape), 1);
   halo_helpers_finish(&p, &k);
   halo_launch *launch = halo_helpers_launch(&p, "cholesky:group");
   launch->grid.dims = 2;

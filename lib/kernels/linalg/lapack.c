@@ -55,7 +55,15 @@ static halo_status lapack_lower(halo_lowering *l, bool by_item) {
   if (!by_item) lapack_group(l->caps, v, group);
   halo_template_define_int(&k, "H_X", (long long)group[0]);
   halo_template_define_int(&k, "H_Y", (long long)group[1]);
-  if (!by_item) halo_kernel_group(l, group[0], group[1]);
+  size_t size = halo_type_size(v->type);
+  bool has_sums = v->routine == HALO_LAPACK_GEQRF || v->routine == HALO_LAPACK_ORGQR;
+  int64_t sums = has_sums ? v->columns : 0, spare = 64 / (int64_t)size;
+  if (by_item) {
+    halo_kernel_private(l, v->rows * v->columns + spare + (sums ? sums + spare : 0), size);
+  } else {
+    halo_kernel_group(l, group[0], group[1]);
+    halo_kernel_local(l, v->rows * (v->columns + 1) + sums, size);
+  }
   halo_helpers_finish(&p, &k);
   halo_launch *launch = halo_helpers_launch(&p, by_item ? "lapack:item" : "lapack:group");
   if (by_item) {

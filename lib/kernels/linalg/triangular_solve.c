@@ -122,6 +122,8 @@ static halo_status solve_lines_lower(halo_lowering *l) {
       &p, &k, halo_cl_triangular_solve,
       halo_arena_printf(l->arena, "  __global %s *X = %s;", halo_ctype_compute(type), x));
   solve_holes(&p, &k, v, &cut, type);
+  halo_kernel_private(l, (2 * cut.rows + 1) * cut.strip, halo_type_size(type));
+  halo_kernel_private(l, cut.rows, p.e.wide ? 8 : 4);
   halo_helpers_finish(&p, &k);
   halo_launch *launch = halo_helpers_launch(&p, "triangular-solve:lines");
   int64_t items = cut.strips * batch;

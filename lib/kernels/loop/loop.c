@@ -174,7 +174,7 @@ uint64_t loop_transposed_inputs(const halo_lowering *l, int64_t items) {
   }
   if (!any || !l->caps->is_cpu || items % LOOP_LINE != 0) return 0;
   halo_emitter e;
-  halo_emitter_init(&e, l->arena, l->computation);
+  halo_lowering_emitter(l, &e);
   halo_transposed transposed = {.lane = "j"};
   transposed.at = halo_emit_counter(&e, "j", items);
   e.transposed = &transposed;
@@ -366,8 +366,9 @@ static void loop_emit_lanes(halo_lowering *l, halo_emitter *e, const loop_shape 
   bool guard = loop_open_guard(e, l, s->items / s->lanes);
   loop_load_lanes(l, e, s->lanes);
   for (int32_t k = 0; k < leaves; k++) {
-    const char *type = halo_ctype_storage(halo_leaf_shape(root->shape, k)->type);
-    halo_emit_array(e, type, halo_arena_printf(l->arena, "out%d", k), s->lanes);
+    halo_type type = halo_leaf_shape(root->shape, k)->type;
+    halo_emit_array(e, halo_ctype_storage(type), halo_arena_printf(l->arena, "out%d", k), s->lanes,
+                    halo_type_size(type));
   }
   halo_emit_line(e, "#pragma unroll"); /* arrays are registers then, and only then */
   halo_emit_loop(e, halo_arena_printf(l->arena, "for (int j = 0; j < %d; ++j)", s->lanes));
@@ -403,7 +404,7 @@ static void loop_transpose_rows(const halo_lowering *l, halo_emitter *e, uint64_
     number += halo_shape_leaf_count(shape);
     if (input > 63 || !(inputs >> input & 1)) continue;
     const char *arg = halo_emit_arg(e, HALO_ROLE_INPUT, input, shape->type, NULL);
-    halo_emit_array(e, "uint16", halo_arena_printf(l->arena, "%s_turned", arg), 16);
+    halo_emit_array(e, "uint16", halo_arena_printf(l->arena, "%s_turned", arg), 16, 64);
     halo_emit_line(e, "#pragma unroll");
     e->has_loops = true;
     halo_emit_line(
@@ -433,7 +434,8 @@ static void loop_emit_line(halo_lowering *l, halo_emitter *e, const loop_shape *
     const char *part = halo_ctype_storage(halo_type_real_part(type));
     int parts = halo_type_is_complex(type) ? 2 : 1;
     halo_emit_array(e, halo_arena_printf(l->arena, "%s%d", part, LOOP_LINE),
-                    halo_arena_printf(l->arena, "vectors%d", k), parts);
+                    halo_arena_printf(l->arena, "vectors%d", k), parts,
+                    LOOP_LINE * halo_type_size(halo_type_real_part(type)));
     halo_emit_line(e, "%s *line%d = (%s *)vectors%d;", part, k, part, k);
   }
   const halo_integer *at =
@@ -490,7 +492,7 @@ halo_status loop_lower_shape(halo_lowering *l, const loop_shape *s) {
   HALO_TRY(loop_check_results(l));
   if (s->items == 0) return HALO_OK;
   halo_emitter e;
-  halo_emitter_init(&e, l->arena, l->computation);
+  halo_lowering_emitter(l, &e);
   /* Of places that are narrowed compilers do not see, within branches, that they are neighbours. */
   e.wide |= s->row > 0;
   if (s->line) {

@@ -35,7 +35,7 @@ static void spans_emit(const halo_lowering *l, halo_emitter *e, const halo_loop_
 }
 
 void halo_loop_begin_spans(halo_emitter *e, const halo_lowering *l) {
-  halo_emitter_init(e, l->arena, l->computation);
+  halo_lowering_emitter(l, e);
   e->wide = e->vectors = true;
 }
 

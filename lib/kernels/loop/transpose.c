@@ -201,7 +201,10 @@ halo_status halo_transpose_lower(halo_lowering *l) {
   halo_template_define_int(&k, "H_ROWS", TRANSPOSE_ROWS);
   halo_template_define_int(&k, "H_MODE", mode);
   if (mode == TRANSPOSE_REGISTERS) transpose_register_holes(&t, &k, shape, out, o);
-  if (local) halo_kernel_group(l, TRANSPOSE_SIZE, TRANSPOSE_ROWS);
+  if (local) {
+    halo_kernel_group(l, TRANSPOSE_SIZE, TRANSPOSE_ROWS);
+    halo_kernel_local(l, tile * (tile + 1), size);
+  }
   halo_helpers_finish(&t, &k);
   transpose_size_launch(halo_helpers_launch(&t, "loop:turn"), local,
                         (size_t)((shape->dims[p] + tile - 1) / tile),

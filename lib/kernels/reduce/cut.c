@@ -46,13 +46,7 @@ int64_t halo_reduce_cost_before(const halo_reduce_text *t) {
 
 /* Bytes of an accumulator. */
 static int64_t reduce_bytes(const halo_reduce_text *t) {
-  int64_t bytes = 0, most = 1;
-  for (int32_t i = 0; i < t->v.value_count; i++) {
-    int64_t size = (int64_t)halo_type_size(t->v.values[i].accumulator);
-    bytes += size;
-    if (size > most) most = size;
-  }
-  return (bytes + most - 1) / most * most;
+  return (int64_t)halo_accumulator_size(t->v.values, t->v.value_count);
 }
 
 /* Neighbouring columns for a work item of a CPU: strips of equal length. */

@@ -472,7 +472,11 @@ static halo_status reduce_stage(const halo_reduce_text *t, const halo_reduce_cut
   halo_template_define_int(&k, "H_STRETCH", reduce_stretch(t, cut));
   halo_template_define_int(&k, "H_SPAN", cut->line);
   halo_template_define_int(&k, "H_ORDERED", t->v.ordered);
-  if (cut->local > 1) halo_kernel_group(l, (size_t)(cut->local * cut->beside), 1);
+  if (cut->local > 1) {
+    halo_kernel_group(l, (size_t)(cut->local * cut->beside), 1);
+    halo_kernel_local(l, cut->local * (cut->columns ? 1 : cut->beside),
+                      halo_accumulator_size(t->v.values, t->v.value_count));
+  }
   halo_helpers_finish(&helpers, &k);
   const char *label = halo_arena_printf(
       l->arena, "reduce:%s%s", cut->columns && !cut->transposed ? "column" : "row", suffix);

@@ -47,7 +47,7 @@ static void few_emit_results(halo_rows_text *t) {
 
 void halo_rows_write_few(halo_rows_text *t, bool guard) {
   halo_emitter *e = &t->e;
-  halo_emitter_init(e, t->l->arena, t->l->computation);
+  halo_lowering_emitter(t->l, e);
   t->frame = halo_frame_kernel(e, t->l->computation);
   const char *itype = halo_emitter_index_type(e);
   halo_emit_line(e, "const %s o = (%s)" HALO_GLOBAL_ID_0 ";", itype, itype);

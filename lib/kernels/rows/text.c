@@ -260,7 +260,8 @@ static void rows_emit_phase(halo_rows_text *t, int32_t first, int32_t end) {
       halo_emit_line(e, "%s own%d = %s;", type, h, start);
     } else {
       e->has_loops = true;
-      halo_emit_array(e, type, halo_arena_printf(e->arena, "side%d", h), lanes);
+      halo_emit_array(e, type, halo_arena_printf(e->arena, "side%d", h), lanes,
+                      halo_ctype_size(t->v.heroes[h].value.accumulator));
       halo_emit_line(e, "for (int j = 0; j < %d; ++j) side%d[j] = %s;", lanes, h, start);
     }
   }
@@ -387,18 +388,25 @@ static void rows_emit_results(halo_rows_text *t) {
   if (t->local > 1) halo_emit_close(e);
 }
 
+/* An array of the row: its work items share it where there are several. */
+static void rows_note_array(halo_rows_text *t, int64_t count, size_t size) {
+  (t->local > 1 ? halo_kernel_local : halo_kernel_private)(t->l, count, size);
+}
+
 /* The row, and the arrays that its work items share. */
 static void rows_emit_begin(halo_rows_text *t) {
   halo_emitter *e = &t->e;
   const char *itype = halo_emitter_index_type(e), *space = t->local > 1 ? HALO_LOCAL : "";
   for (int32_t k = 0; k < t->kept_count; k++) {
     halo_type type = t->kept[k].instr->shape->type;
+    rows_note_array(t, t->v.rows.n, halo_ctype_size(type));
     /* bool has no promised size, which an array in local memory should have */
     halo_emit_line(e, "%s%s %s[%lld];", space,
                    type == HALO_PRED ? "uchar" : halo_ctype_compute(type), t->kept[k].name,
                    (long long)t->v.rows.n);
   }
   for (int32_t h = 0; h < t->v.count && t->local > 1; h++) {
+    rows_note_array(t, t->local, halo_ctype_size(t->v.heroes[h].value.accumulator));
     halo_emit_line(e, HALO_LOCAL "%s side%d[%d];", t->accumulators[h].type, h, t->local);
   }
   if (t->local > 1) {
@@ -412,7 +420,7 @@ static void rows_emit_begin(halo_rows_text *t) {
 
 void halo_rows_write(halo_rows_text *t, int64_t bytes, int dear) {
   rows_plan(t, bytes, dear);
-  halo_emitter_init(&t->e, t->l->arena, t->l->computation);
+  halo_lowering_emitter(t->l, &t->e);
   t->frame = halo_frame_kernel(&t->e, t->l->computation);
   rows_emit_begin(t);
   for (int32_t first = 0, end; first < t->v.count; first = end) {

@@ -147,7 +147,7 @@ static halo_status scatter_lower_operand(halo_lowering *l, int32_t k) {
   const halo_shape *shape = halo_leaf_shape(scatter->shape, k);
   int64_t items = halo_shape_element_count(shape);
   halo_emitter e;
-  halo_emitter_init(&e, l->arena, l->computation);
+  halo_lowering_emitter(l, &e);
   emit_frame *frame = halo_frame_kernel(&e, l->computation);
   const char *itype = halo_emitter_index_type(&e);
   halo_emit_line(&e, "const %s i = (%s)" HALO_GLOBAL_ID_0 ";", itype, itype);

@@ -36,7 +36,7 @@ static halo_value select_apply(select_text *t, halo_attr_id id, halo_value a, ha
 
 /* Starts a kernel with a work item for each element of `shape`, of which it gives the index. */
 static emit_index *select_begin(select_text *t, const halo_shape *shape) {
-  halo_emitter_init(&t->e, t->l->arena, t->l->computation);
+  halo_lowering_emitter(t->l, &t->e);
   t->frame = halo_frame_kernel(&t->e, t->l->computation);
   t->itype = halo_emitter_index_type(&t->e);
   t->chosen = halo_emit_arg(&t->e, HALO_ROLE_SCRATCH, 0, t->e.wide ? HALO_S64 : HALO_S32, NULL);

@@ -379,7 +379,7 @@ static halo_status sorted_lower_records(halo_lowering *l, const halo_scatter_sor
   *out_scratch = l->scratch.count;
   halo_vec_push(&l->scratch, (halo_scratch){8 * s->n});
   halo_emitter e;
-  halo_emitter_init(&e, l->arena, l->computation);
+  halo_lowering_emitter(l, &e);
   emit_frame *frame = halo_frame_kernel(&e, l->computation);
   const char *itype = halo_emitter_index_type(&e);
   halo_emit_line(&e, "const %s p = (%s)" HALO_GLOBAL_ID_0 ";", itype, itype);

@@ -44,7 +44,7 @@ static void update_emit_element(const halo_lowering *l, halo_emitter *e,
 }
 
 static void update_emit_item(halo_lowering *l, halo_emitter *e, int64_t items, int64_t row) {
-  halo_emitter_init(e, l->arena, l->computation);
+  halo_lowering_emitter(l, e);
   const halo_integer *place = halo_loop_start(e, items, row);
   halo_emit_branch(e, halo_arena_printf(l->arena, "if (%s < %lld)", row ? "c" : "i",
                                         (long long)(row ? row : items)));

@@ -213,6 +213,7 @@ static halo_status sort_declare_function(const halo_sort_records *r, halo_emitte
   if (two) halo_strbuf_printf(r->l->source, ", const %s b", r->type);
   halo_strbuf_printf(r->l->source, ") {\n%s}\n", halo_strbuf_text(&e->body));
   halo_sections_join(r->l->sections, &e->sections);
+  r->l->facts.private_bytes += e->private_bytes;
   halo_status status = e->status;
   if (status == HALO_OK && e->args.count > 0) {
     status = halo_fail(HALO_UNIMPLEMENTED, "a comparator that reads arrays is not supported");

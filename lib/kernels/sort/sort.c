@@ -115,7 +115,10 @@ void halo_sort_block_kernel(const halo_sort_records *r, halo_helpers *p, int64_t
   halo_template_define_int(&k, "H_OWN", own);
   halo_template_define_int(&k, "H_KEEP", keep);
   halo_template_define_int(&k, "H_DISTINCT", r->packed);
-  if (!own) halo_kernel_group(p->l, (size_t)(cut.team * cut.teams), 1);
+  if (!own) {
+    halo_kernel_group(p->l, (size_t)(cut.team * cut.teams), 1);
+    halo_kernel_local(p->l, 2 * cut.teams * cut.block, (size_t)r->bytes);
+  }
   halo_helpers_finish(p, &k);
   sort_launch_groups(halo_helpers_launch(p, label), sort_ceil(r->rows * blocks, cut.teams),
                      cut.team * cut.teams);
@@ -302,6 +305,7 @@ static halo_status sort_radix_step(const halo_sort_records *r, const sort_radix 
   halo_template_define_int(&k, "H_SHARE", cut->chunk);
   halo_template_define_int(&k, "H_LOCAL", local);
   halo_kernel_group(p.l, (size_t)local, 1);
+  halo_kernel_local(p.l, step == 1 ? local : local << cut->digit_bits, sizeof(uint32_t));
   halo_helpers_finish(&p, &k);
   halo_launch *launch = halo_helpers_launch(&p, labels[step]);
   sort_launch_groups(launch, step == 1 ? r->rows : r->rows * cut->pieces, local);

@@ -210,7 +210,14 @@ static halo_status scan_step(const halo_scan_desc *v, int step) {
   halo_template_define_int(&k, "H_REVERSE", v->reverse);
   halo_template_define_int(&k, "H_LANES", v->lanes);
   halo_template_define_int(&k, "H_LOCAL", local);
-  if (step == SCAN_BEFORE) halo_kernel_group(p.l, (size_t)local, 1);
+  size_t size = halo_accumulator_size(v->w.values, v->w.count);
+  if (step == SCAN_BEFORE) {
+    halo_kernel_group(p.l, (size_t)local, 1);
+    if (local > 1) halo_kernel_local(p.l, local, size);
+  } else {
+    halo_kernel_private(p.l, v->lanes + 64 / (int64_t)size, size);
+    halo_kernel_private(p.l, 2 * v->lanes, p.e.wide ? 8 : 4);
+  }
   halo_helpers_finish(&p, &k);
   halo_launch *launch = halo_helpers_launch(&p, labels[step]);
   if (step == SCAN_BEFORE) {
