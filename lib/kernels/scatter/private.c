@@ -66,6 +66,7 @@ static private_scatter private_describe(const halo_lowering *l) {
   if (s.copies < 1) s.copies = 1;
   s.share = (s.n + s.copies - 1) / s.copies;
   s.share = (s.share + PRIVATE_GROUP - 1) / PRIVATE_GROUP * PRIVATE_GROUP;
+  if (s.share < PRIVATE_GROUP) s.share = PRIVATE_GROUP; /* of no updates */
   s.copies = (s.n + s.share - 1) / s.share;
   while (s.local < PRIVATE_GROUP && 2 * (size_t)s.local <= l->caps->max_work_group &&
          2 * (size_t)s.local <= l->caps->max_items[0]) {
@@ -191,6 +192,9 @@ static halo_status private_step(halo_lowering *l, const private_scatter *s, int 
   halo_template_define_int(&k, "H_PLACES", s->places);
   halo_template_define_int(&k, "H_WIDE", PRIVATE_WIDE);
   halo_kernel_group(l, (size_t)s->local, 1);
+  size_t size = halo_accumulator_size(&s->value, 1);
+  halo_kernel_local(l, (step ? 0 : s->places) + s->local, size);
+  if (!step) halo_kernel_local(l, s->local, sizeof(int32_t));
   halo_helpers_finish(&p, &k);
   halo_launch *launch =
       halo_helpers_launch(&p, step ? "scatter:private copies" : "scatter:private");
