@@ -99,7 +99,8 @@ int64_t halo_caps_private_bytes(const halo_caps *caps) {
   enum { LEAST = 2 << 10, UNIT = 2048, INTEL_UNIT = 128 };
   /* Intel counts execution units of 8 threads, others multiprocessors. */
   uint64_t unit = strstr(caps->vendor, "Intel") ? INTEL_UNIT : UNIT;
-  uint64_t bytes = halo_caps_items_bytes(caps) / (caps->compute_units * unit);
+  uint64_t units = caps->compute_units ? caps->compute_units : 1;
+  uint64_t bytes = halo_caps_items_bytes(caps) / (units * unit);
   return bytes < LEAST ? LEAST : (int64_t)bytes;
 }
 

@@ -287,7 +287,8 @@ static halo_status attention_tile_lower(halo_lowering *l) {
   halo_template_define_int(&k, "H_UNITS", tile.units);
   halo_template_define_int(&k, "H_TILE", tile.elements);
   int64_t columns = tile.units * tile.vector, logits = 4 * ((tile.block + tile.x - 1) / tile.x);
-  halo_kernel_local(l, attention_tile_bytes(l->desc, &tile), 1);
+  int64_t bytes = attention_tile_bytes(l->desc, &tile);
+  halo_kernel_local(l, t.v.behind ? bytes : bytes - (int64_t)sizeof(int32_t), 1);
   halo_kernel_private(l, 6 * columns + 4 + logits + 4 * 4, sizeof(float));
   return attention_end(&t, &k, "tile", ATTENTION_QUERIES * tile.y, tile.x * tile.y);
 }
