@@ -14,15 +14,15 @@
 #endif
 /* Only what is written as h_fma may be fused: elsewhere it would change what rounding errors are computed from. */
 #pragma OPENCL FP_CONTRACT OFF
-/* Drivers of GPUs say whether fma is fast by a query (H_FMA), and not all by the macro. */
-#ifndef H_FMA
+/* Drivers of GPUs say whether fma is fast by a query (H_HAS_FMA), and not all by the macro. */
+#ifndef H_HAS_FMA
 #if defined(FP_FAST_FMAF) || defined(__FMA__)
-#define H_FMA 1
+#define H_HAS_FMA 1
 #else
-#define H_FMA 0
+#define H_HAS_FMA 0
 #endif
 #endif
-#if H_FMA
+#if H_HAS_FMA
 #define h_fma(a, b, c) fma(a, b, c)
 #else
 #define h_fma(a, b, c) ((a) * (b) + (c))

@@ -88,7 +88,8 @@ static const char *pocl_open(cpu_front *front) {
 /* The number at bit *at of `word`, in groups of `width` bits, the highest of which says whether another one follows; *at goes behind it. */
 static uint32_t pocl_read_number(uint64_t word, unsigned *at, unsigned width) {
   uint32_t number = 0, more = 1u << (width - 1), shift = 0;
-  for (uint32_t group = more; group & more && *at < 60; shift += width - 1, *at += width) {
+  for (uint32_t group = more; group & more && *at < 60 && shift < 32;
+       shift += width - 1, *at += width) {
     group = (uint32_t)(word >> *at) & (2 * more - 1);
     number |= (group & (more - 1)) << shift;
   }

@@ -85,7 +85,7 @@ char *halo_cl_program_options(const halo_caps *caps, const char *extra) {
   if (halo_caps_flushes(caps)) halo_strbuf_append(&text, " -cl-denorms-are-zero");
   /* scalar.cl: on CPUs these functions are slower than what stands beside them. */
   if (caps->is_gpu) halo_strbuf_append(&text, " -DH_HALF_FUNCTIONS");
-  if (caps->is_gpu) halo_strbuf_printf(&text, " -DH_FMA=%d", caps->fma_f32);
+  if (caps->is_gpu) halo_strbuf_printf(&text, " -DH_HAS_FMA=%d", caps->fma_f32);
   /* Mesa (22.3) takes (long)i < 3, of an int, for what is never true. */
   if (strncmp(caps->platform, "rusticl", strlen("rusticl")) == 0) {
     halo_strbuf_append(&text, " -DH_ORDER_UNSIGNED");

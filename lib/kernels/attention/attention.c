@@ -2,7 +2,7 @@
 /* kernels/attention/attention.c: a product of queries and keys, the softmax of what is made of it, and the product of these
  * weights with values, in one kernel, which never writes the scores. attention:item has a work item for some queries,
  * in vectors, for CPUs; attention:tile a work group for a tile of queries, with keys and values in local memory. The
- * order of sums depends on shapes and the class of device alone. */
+ * order of sums depends on shapes and the class of device alone, and on GPUs on the largest group and the local memory. */
 #include "hlo/attention.h"
 
 #include "codegen/ctype.h"
@@ -18,6 +18,7 @@ enum {
   ATTENTION_SUMS = 16,             /* vectors of sums in registers */
   ATTENTION_GROUP = 256,           /* work items of a group, at most */
   ATTENTION_LEAST = 16,            /* and at least */
+  ATTENTION_LONGEST = 1024,        /* elements of a query or a value, at most */
   ATTENTION_ALL_LOCAL = 64 * 1024, /* bytes of local memory of which a group takes half at most */
   ATTENTION_QUERIES = 4            /* of a work item of attention:tile */
 };
@@ -253,6 +254,7 @@ static int attention_items(const halo_caps *caps) {
  * the driver states, others no more than their 64 KB or little more. */
 static bool attention_tile_choose(const halo_lowering *l, attention_tile *tile) {
   const halo_attention_desc *v = l->desc;
+  if (v->depth > ATTENTION_LONGEST || v->width > ATTENTION_LONGEST) return false;
   int items = attention_items(l->caps);
   int64_t most = (int64_t)l->caps->local_memory;
   if (most >= ATTENTION_ALL_LOCAL) most /= 2;
@@ -295,7 +297,7 @@ static halo_status attention_tile_lower(halo_lowering *l) {
 
 static bool attention_tile_supports(const halo_lowering *l, const char **why) {
   attention_tile tile;
-  *why = "the device has too little local memory";
+  *why = "the device has too little local memory for queries and values of this size";
   return attention_tile_choose(l, &tile);
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* kernels/reduce/reduce.c: reductions that run in parallel, in one or two stages, alone or several together, and
  * what follows them; reduce:loop in loop.c is the general one. The order in which elements are combined
- * depends on the shape and the class of device alone, so results repeat bit for bit. */
+ * depends on the shape and the class of device alone, and on GPUs on the largest group, so results repeat bit for bit. */
 #include "kernels/families.h"
 #include "kernels/helpers.h"
 #include "kernels/reduce/text.h"

@@ -27,7 +27,8 @@ typedef struct halo_reduce_cut {
 } halo_reduce_cut;
 
 /* How a stage that sums [outer, n, inner] over n is cut. `first`: it reads the input, which may be cut; the other reads
- * what that left in the caches. It depends on the shape and the class of device alone. */
+ * what that left in the caches. It depends on the shape and the class of device alone, and on GPUs on
+ * the largest group and the local memory. */
 halo_reduce_cut halo_reduce_cut_of(const halo_reduce_text *t, int64_t outer, int64_t n,
                                    int64_t inner, bool first);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* kernels/scatter/private.c: scatter:private: updates of so few elements that each work group of a GPU has a copy of them in
- * local memory. The copies are combined in their order, which follows from the shape alone, so results repeat bit for bit. */
+ * local memory. The copies are combined in an order that follows from the shape and the largest group, so results repeat bit for bit. */
 #include "codegen/ctype.h"
 #include "kernels/accumulator.h"
 #include "kernels/scatter/scatter.h"
@@ -88,6 +88,7 @@ bool halo_scatter_private_supports(const halo_lowering *l, const char **why) {
   if (s.v->arity != 1 || s.v->updates->type != s.type || !private_none(s.v, s.type)) return false;
   *why = "the array is empty, or too large for local memory";
   if (s.places == 0 || s.n == 0 || s.places * size > PRIVATE_BYTES) return false;
+  *why = "work groups, or local memory, are too small";
   return s.local >= 2 * PRIVATE_WIDE &&
          (uint64_t)(s.places * size + s.local * (size + 4)) <= l->caps->local_memory;
 }
