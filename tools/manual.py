@@ -136,8 +136,8 @@ def usage_of(blocks):
             if not text.startswith("halo"):
                 rest.append(block[i:])
                 break
-            typed, _, does = re.sub(r" {2,}", "\0", text).partition("\0")
-            usage.append((typed, does))
+            *typed, does = re.split(r" {2,}", text) if "  " in text else (text, "")
+            usage.append((" ".join(typed), does))
     return usage, rest
 
 

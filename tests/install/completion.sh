@@ -45,7 +45,7 @@ offers 'programs' bench prog
 offers 'choices' bench ch
 offers '--slow' bench choices --sl
 offers '--form' bench scale --fo
-offers '--first-step' bench --fi
+offers '--filter' bench --fi
 offers '' bench programs ''
 offers '' nothing ''
 
