@@ -61,13 +61,31 @@ void halo_cl_programs_release(halo_cl_programs *programs) {
 
 /* ---- Keys ---- */
 
+/* What stands before a program's source on some drivers. A pass of Intel's compiler for CPUs (sycl-kernel-wg-loop-bound, seen in
+ * 2026.22.10) makes a condition at the beginning of a kernel, "if (get_global_id(0) >= n) return;", a bound of the loop over
+ * work items. It keeps what it found from one kernel of a program to the next: after one with a loop of min(n - item, 16) rounds
+ * it inverts such conditions of all later kernels, or crashes. It leaves a kernel alone if something with an effect stands before the
+ * condition. An empty asm statement is such, and leaves the vectors over work items as they are; a fence does not. */
+static const char *program_preamble(const halo_caps *caps) {
+  static const char intel_cpu[] =
+      "static inline size_t h_driver_global_id(uint d) { __asm__ volatile(\"\"); return "
+      "get_global_id(d); }\n"
+      "static inline size_t h_driver_local_id(uint d) { __asm__ volatile(\"\"); return "
+      "get_local_id(d); }\n"
+      "#define get_global_id(d) h_driver_global_id(d)\n"
+      "#define get_local_id(d) h_driver_local_id(d)\n"
+      "#line 1\n";
+  bool is_intel = strncmp(caps->platform, "Intel(R)", strlen("Intel(R)")) == 0;
+  return caps->is_cpu && is_intel ? intel_cpu : "";
+}
+
 /* Everything that can change the binary. */
 static void program_key(const halo_caps *caps, const char *source, const char *options,
                         uint64_t key[2]) {
   const char *const parts[] = {
-      source,           options,       caps->name,     caps->vendor,
-      caps->driver,     caps->version, caps->platform, caps->platform_version,
-      HALO_VERSION_TEXT};
+      program_preamble(caps), source,           options,       caps->name,
+      caps->vendor,           caps->driver,     caps->version, caps->platform,
+      caps->platform_version, HALO_VERSION_TEXT};
   key[0] = 0;
   key[1] = 0x48414c4f;
   for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++) {
@@ -159,7 +177,10 @@ static halo_status program_build(halo_cl_device *device, const char *source, con
                                  cl_program *out) {
   cl_int code;
   HALO_TRY(halo_pocl_check_cache(&device->caps));
-  cl_program handle = halo_cl.clCreateProgramWithSource(device->context, 1, &source, NULL, &code);
+  const char *parts[] = {program_preamble(&device->caps), source};
+  bool whole = *parts[0] == '\0';
+  cl_program handle = halo_cl.clCreateProgramWithSource(device->context, whole ? 1 : 2,
+                                                        whole ? &source : parts, NULL, &code);
   HALO_TRY(halo_cl_check(code, "clCreateProgramWithSource"));
   code = halo_cl.clBuildProgram(handle, 1, &device->id, options, NULL, NULL);
   if (code != CL_SUCCESS) {

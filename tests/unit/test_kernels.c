@@ -645,6 +645,87 @@ START_TEST(large_products) {
 }
 END_TEST
 
+/* Both sides are packed by kernels of their own, in one program with the product: the second of these begins with a condition on
+ * the work item, and the first has a loop whose rounds depend on it (opencl/program.c says what a compiler made of that). */
+static const struct packed_type {
+  const char *name, *result;
+} packed_types[] = {
+    {"f16", "f16"}, {"bf16", "bf16"}, {"f32", "f32"}, {"s8", "s32"}, {"f64", "f64"}};
+enum { PACKED_COUNT = sizeof packed_types / sizeof packed_types[0] };
+
+START_TEST(packed_products) {
+  static const int depths[] = {1000, 1024};
+  const struct packed_type *type = &packed_types[_i];
+  halo_cl_device *device = open_device();
+  bool has = device->caps.has_f64 || strcmp(type->name, "f64") != 0;
+  halo_cl_device_release(device);
+  if (!has) {
+    run_skip("packed_products of f64", "the device has no f64");
+    return;
+  }
+  for (int i = 0; i < 2; i++) {
+    char text[400];
+    snprintf(text, sizeof text,
+             "ENTRY e { x = %s[64,%d] parameter(0) y = %s[%d,64] parameter(1) ROOT d = %s[64,64] "
+             "dot(x, y), lhs_contracting_dims={1}, rhs_contracting_dims={0} }",
+             type->name, depths[i], type->name, depths[i], type->result);
+    check_forced("dot:panels", text);
+  }
+}
+END_TEST
+
+/* A condition at the beginning of a kernel holds for the work items that it names, whatever kernel stands before it. */
+START_TEST(conditions_after_loops) {
+  enum { ITEMS = 64, BOUND = 20 };
+  static const char text[] =
+      "__kernel void first(__global int *to, const int n) {\n"
+      "  const int i = (int)get_global_id(0), rounds = n - i < 16 ? n - i : 16;\n"
+      "  for (int k = 0; k < rounds; ++k) to[i * 16 + k] = k;\n"
+      "}\n"
+      "__kernel void global_id(__global int *to, const int n) {\n"
+      "  const int i = (int)get_global_id(0);\n"
+      "  if (i >= n) return;\n"
+      "  to[i] = 1;\n"
+      "}\n"
+      "__kernel void local_id(__global int *to, const int n) {\n"
+      "  if ((int)get_local_id(0) < n) to[get_global_id(0)] = 1;\n"
+      "}\n"
+      "__kernel void one(__global int *to, const int n) {\n"
+      "  if (get_global_id(0) == n) to[n] = 1;\n"
+      "}\n";
+  static const char *const names[] = {"global_id", "local_id", "one"};
+  halo_cl_device *device = open_device();
+  halo_cl_program *program;
+  ck_ok(halo_cl_program_get(device, text, NULL, &program));
+  for (int k = 0; k < 3; k++) {
+    int values[ITEMS] = {0}, bound = BOUND;
+    size_t items = ITEMS;
+    cl_int code;
+    cl_kernel kernel;
+    ck_ok(halo_cl_kernel_create(program, names[k], &kernel));
+    cl_mem to = halo_cl.clCreateBuffer(device->context, CL_MEM_READ_WRITE | CL_MEM_COPY_HOST_PTR,
+                                       sizeof values, values, &code);
+    ck_ok(halo_cl_check(code, "clCreateBuffer"));
+    ck_ok(halo_cl_check(halo_cl.clSetKernelArg(kernel, 0, sizeof to, &to), "clSetKernelArg"));
+    ck_ok(halo_cl_check(halo_cl.clSetKernelArg(kernel, 1, sizeof bound, &bound), "clSetKernelArg"));
+    code = halo_cl.clEnqueueNDRangeKernel(device->queue, kernel, 1, NULL, &items, &items, 0, NULL,
+                                          NULL);
+    ck_ok(halo_cl_check(code, "clEnqueueNDRangeKernel"));
+    code = halo_cl.clEnqueueReadBuffer(device->queue, to, CL_TRUE, 0, sizeof values, values, 0,
+                                       NULL, NULL);
+    ck_ok(halo_cl_check(code, "clEnqueueReadBuffer"));
+    for (int i = 0; i < ITEMS; i++) {
+      int expected = k == 2 ? i == BOUND : i < BOUND;
+      ck_assert_msg(values[i] == expected, "%s: item %d gives %d", names[k], i, values[i]);
+    }
+    halo_cl.clReleaseMemObject(to);
+    halo_cl.clReleaseKernel(kernel);
+  }
+  halo_cl_program_release(program);
+  halo_cl_device_release(device);
+}
+END_TEST
+
 START_TEST(unknown_names) {
   static const char *const bad[] = {
       "dot:best", "dot", "-loop:", "dott:loop", "dot:loop,what", "dot:"};
@@ -713,10 +794,12 @@ int main(void) {
   tcase_add_test(texts, panels_holes);
   tcase_add_test(texts, tile_product_holes);
   tcase_add_test(texts, turn_holes);
+  tcase_add_test(texts, conditions_after_loops);
   tcase_add_loop_test(choices, forced_here, 0, FORCED_COUNT);
   tcase_add_loop_test(choices, forced_as_gpu, 0, FORCED_ANYWHERE);
   tcase_add_test(choices, most_dimensions);
   tcase_add_test(choices, large_products);
+  tcase_add_loop_test(choices, packed_products, 0, PACKED_COUNT);
   tcase_add_test(choices, unknown_names);
   tcase_add_test(choices, useless_names);
   tcase_set_timeout(texts, 120);
