@@ -277,6 +277,7 @@ static halo_status run_begin(halo_run *run) {
   run->noted = halo_cl_timeline_last(run->program->device);
   run_find_waits(run, &waits);
   run_choose_queue(run, &waits);
+  run->behind = waits.count > 0;
   halo_status status = run_take_set(run);
   if (status == HALO_OK) status = run_wait_on_device(run, &waits);
   for (int32_t i = 0; i < waits.count; i++) halo_cl.clReleaseEvent(waits.data[i]);

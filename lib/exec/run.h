@@ -105,6 +105,9 @@ struct halo_run {
   bool strayed;       /* something was put on the second queue */
   uint64_t noted;     /* halo_cl_timeline_last before the first command */
   int64_t ahead;      /* commands queued since the host last waited for all */
+  bool behind;        /* its first command waits for copies */
+  int32_t branch;     /* that the last conditional took */
+  double launched;    /* when the last region was launched, on an empty queue; 0: on another */
   double created;     /* when; with profiling or a log of runs, as all times here */
   double since;       /* when putting a command on the queue began */
   halo_host_time host[HALO_HOST_WORKS]; /* with profiling */
@@ -137,6 +140,8 @@ void halo_run_queued(halo_run *run, const halo_step *step, cl_event *storage);
 
 /* A list from start to end, waiting where steps wait. */
 halo_status halo_run_steps(halo_run *run, const halo_steps *steps);
+/* Waits for the commands queued so far. `what`: which work this belongs to, for the message of a failure. */
+halo_status halo_run_await_queue(halo_run *run, const char *what);
 /* Waits for the commands queued so far when there are many, so that they do not pile up. */
 halo_status halo_run_limit_ahead(halo_run *run);
 /* Whether a step queues so many commands that it has to wait in between. */

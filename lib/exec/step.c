@@ -99,18 +99,21 @@ halo_status halo_run_steps(halo_run *run, const halo_steps *steps) {
   return HALO_OK;
 }
 
-halo_status halo_run_limit_ahead(halo_run *run) {
-  halo_cl_ahead_limit(run->program->device);
-  if (run->ahead < STEP_MAX_AHEAD) return HALO_OK;
-  run->ahead = 0;
+halo_status halo_run_await_queue(halo_run *run, const char *what) {
   cl_event marker;
-  HALO_TRY(halo_cl_check(halo_cl.clEnqueueMarkerWithWaitList(run->queue, 0, NULL, &marker),
-                         "clEnqueueMarkerWithWaitList in a loop"));
+  HALO_TRY(halo_cl_check(halo_cl.clEnqueueMarkerWithWaitList(run->queue, 0, NULL, &marker), what));
   double since = halo_run_clock(run);
   halo_status status = halo_cl_await(marker);
   halo_run_spent(run, HALO_HOST_WAIT, since);
   halo_cl.clReleaseEvent(marker);
+  if (status == HALO_OK) run->ahead = 0;
   return status;
+}
+
+halo_status halo_run_limit_ahead(halo_run *run) {
+  halo_cl_ahead_limit(run->program->device);
+  if (run->ahead < STEP_MAX_AHEAD) return HALO_OK;
+  return halo_run_await_queue(run, "clEnqueueMarkerWithWaitList in a loop");
 }
 
 /* At least so many commands a step queues. */

@@ -55,7 +55,9 @@ static halo_status conditional_finish(halo_run *run, const halo_step *step, void
     memcpy(&branch, state->selector.data, sizeof branch);
     if (branch < 0 || branch >= step->list_count) branch = step->list_count - 1;
   }
-  return halo_run_steps(run, &step->lists[branch]);
+  HALO_TRY(halo_run_steps(run, &step->lists[branch]));
+  run->branch = branch;
+  return HALO_OK;
 }
 
 const halo_step_runner halo_runner_conditional = {.prepare = conditional_prepare,

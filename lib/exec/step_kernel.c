@@ -133,7 +133,6 @@ static cl_int kernel_enqueue_parts(halo_run *run, const halo_step *step, const k
 static halo_status kernel_set_budget(halo_run *run, const halo_step *step, kernel_state *state) {
   int64_t budget = halo_watch_budget(run->program, step);
   if (budget == state->budget) return HALO_OK;
-  state->budget = budget;
   cl_uint first = (cl_uint)(2 * step->arg_count - step->whole_count);
   for (int32_t v = 0; v < step->value_count; v++) {
     cl_long value = budget;
@@ -142,19 +141,35 @@ static halo_status kernel_set_budget(halo_run *run, const halo_step *step, kerne
         halo_cl.clSetKernelArg(state->handle, first + (cl_uint)v, sizeof value, &value),
         step->label));
   }
+  state->budget = budget;
   return HALO_OK;
 }
 
-/* Puts the launch on the queue, all of it. */
-static halo_status kernel_launch(halo_run *run, const halo_step *step, kernel_state *state) {
+/* Whether the queue is known to be empty. */
+static bool kernel_is_alone(const halo_run *run) {
+  halo_cl_device *device = run->program->device;
+  if (run->ahead || (!run->began && run->behind)) return false;
+  cl_event last = halo_cl_timeline_event(device, halo_cl_timeline_last(device));
+  bool alone = !last || halo_cl_has_happened(last);
+  if (last) halo_cl.clReleaseEvent(last);
+  return alone;
+}
+
+/* Puts a part of the launch on the queue, or all of it where `part` is NULL. */
+static halo_status kernel_launch(halo_run *run, const halo_step *step, kernel_state *state,
+                                 const halo_grid_part *part, bool waits) {
   halo_cl_device *device = run->program->device;
   cl_event storage, *event = halo_run_event(run, &storage);
   bool compiles = !state->was_launched && halo_cl_compiles_at_launch(device);
-  bool waits = run->program->waits_each;
   if (compiles || waits) event = &storage;
   if (compiles) HALO_TRY(halo_cl_check_compiler(device));
+  if (device->longest > 0 && halo_step_leaves(step, NULL)) {
+    run->launched = state->was_launched && kernel_is_alone(run) ? halo_clock() : 0;
+  }
   state->was_launched = true;
-  HALO_TRY(halo_cl_check(kernel_enqueue_parts(run, step, state, event), step->label));
+  cl_int code = part ? kernel_enqueue(run, step, state, part, event)
+                     : kernel_enqueue_parts(run, step, state, event);
+  HALO_TRY(halo_cl_check(code, step->label));
   if (compiles) kernel_watch(device, storage);
   halo_status status = waits ? halo_cl_await(storage) : HALO_OK;
   if (status != HALO_OK) {
@@ -166,16 +181,6 @@ static halo_status kernel_launch(halo_run *run, const halo_step *step, kernel_st
 }
 
 /* ---- Launches that may take long: watch.h ---- */
-
-/* All that was queued before has happened. */
-static halo_status kernel_await_queue(halo_run *run, const halo_step *step) {
-  cl_event marker;
-  HALO_TRY(halo_cl_check(halo_cl.clEnqueueMarkerWithWaitList(run->queue, 0, NULL, &marker),
-                         step->label));
-  halo_status status = halo_cl_await(marker);
-  halo_cl.clReleaseEvent(marker);
-  return status;
-}
 
 /* So many work items in groups. */
 static double kernel_count_groups(const halo_step *step, const kernel_state *state,
@@ -196,30 +201,22 @@ static bool kernel_is_long(halo_program *p, const halo_step *step, const kernel_
 }
 
 /* Launches a part of all, and waits for it. */
-static halo_status kernel_launch_part(halo_run *run, const halo_step *step,
-                                      const kernel_state *state, const halo_grid_part *part,
-                                      bool is_last) {
-  cl_event *wanted = run->wanted, storage;
+static halo_status kernel_launch_part(halo_run *run, const halo_step *step, kernel_state *state,
+                                      const halo_grid_part *part, bool is_last) {
+  cl_event *wanted = run->wanted;
   if (!is_last) run->wanted = NULL;
-  (void)halo_run_event(run, &storage);
   double since = halo_clock();
-  halo_status status = halo_cl_check(kernel_enqueue(run, step, state, part, &storage), step->label);
-  if (status == HALO_OK) status = halo_cl_await(storage);
-  if (status == HALO_OK) {
-    double groups = kernel_count_groups(step, state, part->global);
-    halo_watch_note(run->program, step, groups, halo_clock() - since);
-    halo_run_queued(run, step, &storage);
-  } else if (storage) {
-    halo_cl.clReleaseEvent(storage);
-  }
+  halo_status status = kernel_launch(run, step, state, part, true);
   run->wanted = wanted;
-  return status;
+  if (status != HALO_OK) return status;
+  double groups = kernel_count_groups(step, state, part->global);
+  halo_watch_note(run->program, step, groups, halo_clock() - since);
+  return HALO_OK;
 }
 
 /* In parts that are measured, until the whole is known to be short enough. */
-static halo_status kernel_launch_parts(halo_run *run, const halo_step *step,
-                                       const kernel_state *state) {
-  HALO_TRY(kernel_await_queue(run, step));
+static halo_status kernel_launch_parts(halo_run *run, const halo_step *step, kernel_state *state) {
+  HALO_TRY(halo_run_await_queue(run, step->label));
   double all = kernel_count_groups(step, state, step->grid.global);
   halo_grid_part part = {0}, next;
   int parts = 0;
@@ -251,7 +248,7 @@ static halo_status kernel_start(halo_run *run, const halo_step *step, void *data
   if (p->asks_host[step->number]) {
     state->is_left = kernel_is_long(p, step, state) || halo_cl_ahead_is_full(p->device);
   }
-  return state->is_left ? HALO_OK : kernel_launch(run, step, state);
+  return state->is_left ? HALO_OK : kernel_launch(run, step, state, NULL, p->waits_each);
 }
 
 static bool kernel_is_over(void *data, bool *moved) {
@@ -267,7 +264,7 @@ static halo_status kernel_finish(halo_run *run, const halo_step *step, void *dat
   state->is_left = false;
   halo_cl_ahead_limit(p->device);
   if (kernel_is_long(p, step, state)) return kernel_launch_parts(run, step, state);
-  return kernel_launch(run, step, state);
+  return kernel_launch(run, step, state, NULL, p->waits_each);
 }
 
 const halo_step_runner halo_runner_kernel = {.prepare = kernel_prepare,

@@ -11,6 +11,7 @@ enum { WHILE_CONDITION, WHILE_BODY };
 typedef struct while_state {
   halo_cl_word more; /* one byte of it */
   cl_event read;
+  double launched; /* of a region that goes on: halo_run.launched */
 } while_state;
 
 static halo_status while_prepare(halo_program *p, const halo_step *step, void **out) {
@@ -94,6 +95,7 @@ static halo_status while_start(halo_run *run, const halo_step *step, void *data)
   const halo_steps *condition = &step->lists[WHILE_CONDITION];
   run->wanted = NULL;
   state->read = NULL;
+  state->launched = run->launched;
   if (step->trips >= 0) {
     return run->program->asks_host[step->number] ? HALO_OK : while_rounds(run, step);
   }
@@ -109,6 +111,34 @@ static bool while_is_over(void *data, bool *moved) {
   return *moved;
 }
 
+/* Launches a region again until it has ended. What each launch took says when the next one is to leave. */
+static halo_status while_go_on(halo_run *run, const halo_step *step, while_state *state) {
+  halo_program *p = run->program;
+  const halo_steps *body = &step->lists[WHILE_BODY];
+  halo_step *launch = &body->data[body->count - 1];
+  const halo_steps asked = {.data = body->data, .count = body->count - 1};
+  const halo_steps again = {.data = launch, .count = 1};
+  bool is_known = state->launched > 0, is_exact = !halo_cl_has_happened(state->read);
+  double since = state->launched;
+  HALO_TRY(while_hear(run, state));
+  double seconds = halo_clock() - since;
+  while (*state->more.data) {
+    /* What the region asks the host for. */
+    HALO_TRY(halo_run_steps(run, &asked));
+    bool is_spent = !asked.count || run->branch == 0;
+    if (is_known) halo_watch_note_region(p, launch, seconds, is_spent, is_exact);
+    if (run->ahead && p->device->longest > 0) HALO_TRY(halo_run_await_queue(run, step->label));
+    since = halo_clock();
+    HALO_TRY(halo_run_steps(run, &again));
+    HALO_TRY(while_ask(run, step, state));
+    HALO_TRY(while_hear(run, state));
+    seconds = halo_clock() - since;
+    is_known = is_exact = true;
+  }
+  if (is_known) halo_watch_note_region(p, launch, seconds, false, is_exact);
+  return HALO_OK;
+}
+
 static halo_status while_finish(halo_run *run, const halo_step *step, void *data) {
   while_state *state = data;
   if (step->trips >= 0) {
@@ -118,18 +148,15 @@ static halo_status while_finish(halo_run *run, const halo_step *step, void *data
     HALO_TRY(halo_run_steps(run, &step->lists[WHILE_CONDITION]));
     HALO_TRY(while_ask(run, step, state));
   }
+  if (step->goes_on) return while_go_on(run, step, state);
   HALO_TRY(while_hear(run, state));
   bool odd = false;
   while (*state->more.data) {
-    double since = halo_clock();
     HALO_TRY(while_round(run, step));
     odd = !odd;
     HALO_TRY(halo_run_steps(run, &step->lists[WHILE_CONDITION]));
     HALO_TRY(while_ask(run, step, state));
     HALO_TRY(while_hear(run, state));
-    /* Nothing else was queued: the time is that of the region's launch. */
-    const halo_step *launch = step->goes_on ? &step->lists[WHILE_BODY].data[0] : NULL;
-    if (launch) halo_watch_note_region(run->program, launch, halo_clock() - since);
   }
   return while_settle(run, step, odd);
 }

@@ -51,12 +51,14 @@ int64_t halo_watch_budget(halo_program *p, const halo_step *launch) {
   return budget;
 }
 
-void halo_watch_note_region(halo_program *p, const halo_step *launch, double seconds) {
+void halo_watch_note_region(halo_program *p, const halo_step *launch, double seconds, bool is_spent,
+                            bool is_exact) {
   double longest = p->device->longest;
   const char *by_hand = halo_config_text(HALO_CONFIG_REGION_TIME);
   int64_t planned;
   if (!(longest > 0) || !halo_step_leaves(launch, &planned) || (by_hand && *by_hand)) return;
   double change = longest / (seconds > 0 ? seconds : longest);
+  if (change > 1 ? !is_spent : !is_exact) return;
   if (change > WATCH_GROWTH) change = WATCH_GROWTH;
   if (change < WATCH_SHRINK) change = WATCH_SHRINK;
   pthread_mutex_lock(&p->lock);

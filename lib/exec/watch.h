@@ -18,8 +18,11 @@ void halo_watch_note(halo_program *program, const halo_step *step, double groups
 
 /* Nanoseconds, by the estimates in its text, after which a region is to leave; 0: as the plan says. */
 int64_t halo_watch_budget(halo_program *program, const halo_step *launch);
-/* A launch of a region with this budget took so many seconds until it left. */
-void halo_watch_note_region(halo_program *program, const halo_step *launch, double seconds);
+/* A launch of a region with this budget took so many seconds at most. is_spent: it left since its budget was spent; one that ended, or
+ * asked the host for something, may have had less to do. is_exact: it took no less than that. A budget grows by launches that
+ * spent it, and shrinks by exact times. */
+void halo_watch_note_region(halo_program *program, const halo_step *launch, double seconds,
+                            bool is_spent, bool is_exact);
 
 /* Whether a loop without questions, by its estimate, may queue more than the device should have at a time. */
 bool halo_watch_is_long(const halo_program *program, const halo_step *loop);

@@ -2,6 +2,7 @@
 /* tests/unit/test_vendors.c: programs on a driver that has another vendor's limits. */
 #include "client/executable.h"
 #include "exec/watch.h"
+#include "halo/custom_call.h"
 #include "run_test.h"
 #include "suite.h"
 #include "vendor_limits.h"
@@ -160,53 +161,166 @@ START_TEST(long_launch) {
 }
 END_TEST
 
+/* ---- Regions that take long ---- */
+
+/* Counts from its argument to 20,000, negating 64 numbers each time; at the rounds of `called`, a condition, by the host. */
+#define REGION(called)                                                                             \
+  "HloModule m\n"                                                                                  \
+  "host {\n  x = f32[64] parameter(0)\n"                                                           \
+  "  ROOT y = f32[64] custom-call(x), custom_call_target=\"test_negate\"\n}\n"                     \
+  "here {\n  x = f32[64] parameter(0)\n  ROOT y = f32[64] negate(x)\n}\n"                          \
+  "more {\n  p = (s32[], f32[64]) parameter(0)\n"                                                  \
+  "  i = s32[] get-tuple-element(p), index=0\n  n = s32[] constant(20000)\n"                       \
+  "  ROOT c = pred[] compare(i, n), direction=LT\n}\n"                                             \
+  "next {\n  p = (s32[], f32[64]) parameter(0)\n"                                                  \
+  "  i = s32[] get-tuple-element(p), index=0\n  k = s32[] constant(1)\n"                           \
+  "  x = f32[64] get-tuple-element(p), index=1\n  j = s32[] add(i, k)\n" called                    \
+  "  ROOT t = (s32[], f32[64]) tuple(j, y)\n}\n"                                                   \
+  "ENTRY e {\n  i = s32[] parameter(0)\n  x = f32[64] parameter(1)\n"                              \
+  "  t = (s32[], f32[64]) tuple(i, x)\n"                                                           \
+  "  w = (s32[], f32[64]) while(t), condition=more, body=next\n"                                   \
+  "  ROOT y = f32[64] get-tuple-element(w), index=1\n}\n"
+#define REGION_CALL(direction, round)                                                              \
+  "  seven = s32[] constant(" round                                                                \
+  ")\n"                                                                                            \
+  "  at = pred[] compare(i, seven), direction=" direction                                          \
+  "\n"                                                                                             \
+  "  y = f32[64] conditional(at, x, x), true_computation=host, false_computation=here\n"
+static const char region_plain[] = REGION("  y = f32[64] negate(x)\n");
+static const char region_once[] = REGION(REGION_CALL("EQ", "19000"));
+static const char region_often[] = REGION(REGION_CALL("GE", "19980"));
+
+static halo_executable *region_compile(halo_client *client, const char *text) {
+  const halo_compile_options options = {.kernels = "region:kernel"};
+  halo_executable *executable;
+  ck_ok(run_try_compile(client, text, &options, &executable));
+  return executable;
+}
+
+/* Runs the last rounds of a region, and gives how many launches that took. */
+static int region_run(halo_client *client, halo_executable *executable, int rounds) {
+  int before = vendor_launches;
+  int32_t start = 20000 - rounds;
+  float values[64];
+  for (int i = 0; i < 64; i++) values[i] = (float)i;
+  halo_buffer *operands[2], *result;
+  ck_ok(halo_buffer_from_host(client, &start, halo_executable_argument_shape(executable, 0),
+                              &operands[0]));
+  operands[1] = run_buffer(client, 64, values);
+  ck_ok(halo_executable_execute(executable, operands, 2, NULL, &result));
+  ck_ok(halo_buffer_to_host(result, values, sizeof values));
+  for (int i = 0; i < 64; i++) ck_assert_float_eq(values[i], rounds % 2 ? -(float)i : (float)i);
+  halo_buffer_release(result);
+  for (int i = 0; i < 2; i++) halo_buffer_release(operands[i]);
+  return vendor_launches - before;
+}
+
+/* Nanoseconds, as launches have turned out; 0: as planned. */
+static int64_t region_budget(halo_executable *executable) {
+  const halo_step *launch = &executable->plan->steps.data[0];
+  ck_assert(halo_step_leaves(launch, NULL));
+  return halo_watch_budget(executable->placements[0].program, launch);
+}
+
 /* A region whose rounds take longer than its text counts leaves by the time that its launches took. */
 START_TEST(long_region) {
   static const double factors[] = {0.1, 200};
   set_up();
   if (!_i) setenv("HALO_LAUNCH_TIME", "1000000", 1);
   halo_client *client = run_client(NULL);
-  const halo_compile_options options = {.kernels = "region:kernel"};
-  halo_executable *executable;
-  ck_ok(run_try_compile(client,
-                        "HloModule m\nmore {\n  p = (s32[], f32[64]) parameter(0)\n"
-                        "  i = s32[] get-tuple-element(p), index=0\n  n = s32[] constant(20000)\n"
-                        "  ROOT c = pred[] compare(i, n), direction=LT\n}\n"
-                        "next {\n  p = (s32[], f32[64]) parameter(0)\n"
-                        "  i = s32[] get-tuple-element(p), index=0\n  k = s32[] constant(1)\n"
-                        "  x = f32[64] get-tuple-element(p), index=1\n  j = s32[] add(i, k)\n"
-                        "  y = f32[64] negate(x)\n  ROOT t = (s32[], f32[64]) tuple(j, y)\n}\n"
-                        "ENTRY e {\n  i = s32[] parameter(0)\n  x = f32[64] parameter(1)\n"
-                        "  t = (s32[], f32[64]) tuple(i, x)\n"
-                        "  w = (s32[], f32[64]) while(t), condition=more, body=next\n"
-                        "  ROOT y = f32[64] get-tuple-element(w), index=1\n}\n",
-                        &options, &executable));
-  halo_buffer *operands[2], *result;
-  int32_t start = 1;
-  float values[64];
-  for (int i = 0; i < 64; i++) values[i] = (float)i;
-  ck_ok(halo_buffer_from_host(client, &start, halo_executable_argument_shape(executable, 0),
-                              &operands[0]));
-  operands[1] = run_buffer(client, 64, values);
+  halo_executable *executable = region_compile(client, region_plain);
   vendor_factor = factors[_i];
-  ck_ok(halo_executable_execute(executable, operands, 2, NULL, &result));
-  ck_ok(halo_buffer_to_host(result, values, sizeof values));
-  for (int i = 0; i < 64; i++) ck_assert_float_eq(values[i], -(float)i); /* 19,999 rounds */
-  halo_buffer_release(result);
-  int launches = vendor_launches;
+  int launches = region_run(client, executable, 19999);
   ck_assert_int_gt(launches, 2);
   ck_assert(!_i || vendor_longest > 0.3);
   vendor_longest = 0;
-  ck_ok(halo_executable_execute(executable, operands, 2, NULL, &result));
-  ck_ok(halo_buffer_to_host(result, values, sizeof values));
+  int fewer = region_run(client, executable, 19999);
   ck_assert_double_le(vendor_longest, 0.2);
-  if (!_i) ck_assert_int_lt(vendor_launches - launches, launches);
-  halo_buffer_release(result);
-  for (int i = 0; i < 2; i++) halo_buffer_release(operands[i]);
+  if (!_i) ck_assert_int_lt(fewer, launches);
   halo_executable_release(executable);
   halo_client_release(client);
 }
 END_TEST
+
+/* A launch with which a region ends may be short because little was left: the budget does not grow by that. */
+START_TEST(region_ends) {
+  set_up();
+  setenv("HALO_LAUNCH_TIME", "1000000", 1);
+  halo_client *client = run_client(NULL);
+  halo_executable *executable = region_compile(client, region_plain);
+  /* Enough for a second launch. The first one of a program is not measured, as the driver may prepare it then. */
+  for (int rounds = 100; region_run(client, executable, rounds) < 2; rounds += 100) {
+    halo_executable_release(executable);
+    executable = region_compile(client, region_plain);
+  }
+  int64_t planned;
+  const halo_step *launch = &executable->plan->steps.data[0];
+  ck_assert(halo_step_leaves(launch, &planned));
+  ck_assert_int_eq(planned, 2000000);
+  ck_assert_int_eq(region_budget(executable), 0);
+  halo_program *program = executable->placements[0].program;
+  halo_watch_note_region(program, launch, 0.1, false, true);
+  halo_watch_note_region(program, launch, 4, true, false);
+  ck_assert_int_eq(region_budget(executable), 0);
+  halo_watch_note_region(program, launch, 0.1, true, false);
+  ck_assert_int_eq(region_budget(executable), 4 * planned);
+  halo_watch_note_region(program, launch, 2, false, true);
+  ck_assert_int_eq(region_budget(executable), 2 * planned);
+  halo_executable_release(executable);
+  halo_client_release(client);
+}
+END_TEST
+
+/* A region's first launch counts, too, though the region does not go on behind it. */
+START_TEST(region_begins) {
+  set_up();
+  halo_client *client = run_client(NULL);
+  halo_executable *executable = region_compile(client, region_plain);
+  ck_assert_int_eq(region_run(client, executable, 10), 1);
+  ck_assert_int_eq(region_budget(executable), 0);
+  vendor_factor = 200;
+  vendor_later = CL_TRUE;
+  ck_assert_int_eq(region_run(client, executable, 10), 1);
+  ck_assert_double_gt(vendor_longest, 0.35);
+  ck_assert_int_gt(region_budget(executable), 0);
+  ck_assert_int_lt(region_budget(executable), 600000);
+  halo_executable_release(executable);
+  halo_client_release(client);
+}
+END_TEST
+
+static atomic_int region_calls;
+
+static void region_negate(void *out, const void **in) {
+  atomic_fetch_add(&region_calls, 1);
+  usleep(100000);
+  for (int i = 0; i < 64; i++) ((float *)out)[i] = -((const float *)in[0])[i];
+}
+
+/* Regions that ask the host for something adapt as all others do. What the host did does not count, and a launch that stops for it
+ * says nothing of the budget. */
+START_TEST(region_asks) {
+  set_up();
+  setenv("HALO_LAUNCH_TIME", "1000000", 1);
+  ck_ok(halo_custom_call_register_plain("test_negate", region_negate));
+  halo_client *client = run_client(NULL);
+  halo_executable *executable = region_compile(client, region_once);
+  vendor_factor = 0.1;
+  ck_assert_int_gt(region_run(client, executable, 19999), 2);
+  ck_assert_int_eq(region_calls, 1);
+  ck_assert_int_ge(region_budget(executable), 8000000);
+  halo_executable_release(executable);
+  region_calls = 0;
+  executable = region_compile(client, region_often);
+  ck_assert_int_ge(region_run(client, executable, 10), 10);
+  ck_assert_int_eq(region_calls, 10);
+  ck_assert_int_eq(region_budget(executable), 0);
+  halo_executable_release(executable);
+  halo_client_release(client);
+}
+END_TEST
+
+/* ---- Queues ---- */
 
 static void *ahead_free(void *event) {
   usleep(50000);
@@ -533,6 +647,9 @@ static Suite *vendor_suite(void) {
   tcase_set_timeout(times, 120);
   tcase_add_test(times, long_launch);
   tcase_add_loop_test(times, long_region, 0, 2);
+  tcase_add_test(times, region_ends);
+  tcase_add_test(times, region_begins);
+  tcase_add_test(times, region_asks);
   tcase_add_test(times, long_queue);
   suite_add_tcase(suite, times);
   TCase *memory = tcase_create("memory");

@@ -6,8 +6,10 @@
 
 #include <CL/cl.h>
 #include <dlfcn.h>
+#include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -35,6 +37,8 @@ static atomic_int vendor_with_offset; /* and those of them that have an offset *
 static double vendor_group_seconds; /* that a launch takes for each of its groups; 0: as it does */
 static double
     vendor_factor; /* by which a region takes longer than its text counts; 0: as it does */
+static cl_bool
+    vendor_later; /* launches that take such a time do so in the queue; else the call does */
 static double vendor_watchdog; /* seconds of a launch that the context does not survive; 0: any */
 static double vendor_longest;  /* of the launches that took a time of these */
 
@@ -93,7 +97,7 @@ cl_int clSetKernelArg(cl_kernel kernel, cl_uint index, size_t size, const void *
   return VENDOR_REAL(clSetKernelArg, kernel, index, size, value);
 }
 
-/* What a launch takes as the test says; it is over when this returns. */
+/* What a launch takes as the test says. */
 static double vendor_model(cl_kernel kernel, cl_uint dims, const size_t *global,
                            const size_t *local) {
   double seconds = vendor_group_seconds;
@@ -103,8 +107,34 @@ static double vendor_model(cl_kernel kernel, cl_uint dims, const size_t *global,
     seconds = (double)vendor_numbers[i].value * 1e-9 * vendor_factor;
   }
   if (seconds > vendor_longest) vendor_longest = seconds;
-  usleep((useconds_t)(seconds * 1e6));
   return seconds;
+}
+
+typedef struct vendor_delay {
+  cl_event end;
+  double seconds;
+} vendor_delay;
+
+static void *vendor_end_delay(void *data) {
+  vendor_delay *delay = data;
+  usleep((useconds_t)(delay->seconds * 1e6));
+  VENDOR_REAL(clSetUserEventStatus, delay->end, CL_COMPLETE);
+  VENDOR_REAL(clReleaseEvent, delay->end);
+  free(delay);
+  return NULL;
+}
+
+/* What comes next waits on the queue. */
+static void vendor_begin_delay(cl_command_queue queue, double seconds) {
+  cl_context context;
+  pthread_t thread;
+  vendor_delay *delay = malloc(sizeof *delay);
+  VENDOR_REAL(clGetCommandQueueInfo, queue, CL_QUEUE_CONTEXT, sizeof context, &context, NULL);
+  delay->seconds = seconds;
+  delay->end = VENDOR_REAL(clCreateUserEvent, context, NULL);
+  VENDOR_REAL(clEnqueueBarrierWithWaitList, queue, 1, &delay->end, NULL);
+  pthread_create(&thread, NULL, vendor_end_delay, delay);
+  pthread_detach(thread);
 }
 
 static cl_bool vendor_is_dead(cl_command_queue queue) {
@@ -125,9 +155,11 @@ cl_int clEnqueueNDRangeKernel(cl_command_queue queue, cl_kernel kernel, cl_uint 
   }
   int number = atomic_fetch_add(&vendor_launches, 1) + 1;
   if (offset) atomic_fetch_add(&vendor_with_offset, 1);
+  double seconds = vendor_model(kernel, dims, global, local);
+  if (vendor_later && seconds > 0) vendor_begin_delay(queue, seconds);
   cl_int code = VENDOR_REAL(clEnqueueNDRangeKernel, queue, kernel, dims, offset, global, local,
                             count, list, event);
-  double seconds = vendor_model(kernel, dims, global, local);
+  if (!vendor_later) usleep((useconds_t)(seconds * 1e6));
   if (number == vendor_deadly_launch || (vendor_watchdog > 0 && seconds > vendor_watchdog)) {
     cl_context context;
     VENDOR_REAL(clGetCommandQueueInfo, queue, CL_QUEUE_CONTEXT, sizeof context, &context, NULL);
