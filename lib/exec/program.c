@@ -198,6 +198,7 @@ halo_status halo_program_create(halo_cl_device *device, halo_plan *plan,
     halo_program_seed(p, 0);
     program_survey(p, &plan->steps);
     halo_watch_survey(p);
+    halo_random_survey(p);
     /* Parts that wait for each other need threads of their own, or take turns. */
     bool waits = plan->is_shared && site->team && site->team->count > 1;
     bool synchronous = halo_config_flag(HALO_CONFIG_SYNCHRONOUS);
@@ -254,8 +255,8 @@ void halo_program_release(halo_program *p) {
 void halo_program_seed(halo_program *p, uint64_t seed) {
   pthread_mutex_lock(&p->lock);
   for (int32_t i = 0; i < p->plan->step_count; i++) {
-    p->random[i][0] = RANDOM_START;
-    p->random[i][1] = seed;
+    p->random[i].state[0] = RANDOM_START;
+    p->random[i].state[1] = seed;
   }
   pthread_mutex_unlock(&p->lock);
 }

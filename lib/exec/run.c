@@ -220,6 +220,7 @@ static halo_status run_end(halo_run *run, halo_status status) {
   run_put_set(run);
   run_give_up(run);
   halo_free(run->moved);
+  halo_free(run->random);
   halo_free(run);
   if (status == HALO_OK && over) {
     halo_cl_event_set_done(done);
@@ -354,6 +355,7 @@ static halo_run *run_create(halo_program *p, halo_device_value *const *arguments
   for (int i = 0; i < options->channel_count; i++) {
     halo_vec_push(&run->channels, options->channels[i]);
   }
+  halo_run_take_random(run);
   run->number = options->number;
   run->device = options->device;
   run->context = options->context;

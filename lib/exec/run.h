@@ -46,6 +46,12 @@ typedef struct halo_watch_speed {
   double groups, seconds;
 } halo_watch_speed;
 
+/* The state of a step's random numbers, low word first. */
+typedef struct halo_random {
+  uint64_t state[2];
+  uint64_t advance[2]; /* by a run; zeros: by how much is not known before the step runs */
+} halo_random;
+
 struct halo_program {
   atomic_int references; /* the executable's, and each run's */
   halo_cl_device *device;
@@ -58,11 +64,12 @@ struct halo_program {
   bool *asks_host;          /* by step number */
   bool synchronous;         /* the caller's thread may wait */
   bool waits_each;          /* each kernel is waited for, so that a failure names it */
+  bool has_random;          /* runs know beforehand by how much some random states advance */
   bool takes_turns; /* it may wait for the device, and exchanges begin there and go on in turn */
   bool
       may_use_sync_queue; /* it runs on the device's `sync_queue` when nothing else is in its way */
   pthread_mutex_t lock;   /* of what follows; never held while anything is waited for */
-  uint64_t (*random)[2];  /* random states, low word first, by step number */
+  halo_random *random;    /* by step number */
   halo_watch_speed *speeds; /* by step number */
   int64_t *budgets;         /* of regions (watch.h), by unit */
   halo_run_set *free_sets;
@@ -88,6 +95,7 @@ struct halo_run {
   halo_device_value **results; /* a reference each */
   halo_cl_block **arenas;
   halo_run_set *set;
+  halo_random *random;    /* by step number: states that are the run's own; NULL: none is */
   int32_t *moved;         /* by buffer: whose place it has; NULL while each has its own */
   halo_cl_event *done;    /* the results' */
   cl_command_queue queue; /* that steps are put on */
@@ -137,6 +145,11 @@ void halo_run_spent(halo_run *run, halo_host_work work, double since);
  * a launch. */
 cl_event *halo_run_event(halo_run *run, cl_event *storage);
 void halo_run_queued(halo_run *run, const halo_step *step, cl_event *storage);
+
+/* step_random.c: by how much a run of the program advances the states of random numbers. */
+void halo_random_survey(halo_program *program);
+/* Takes the states that the run will need, as far as that is known. */
+void halo_run_take_random(halo_run *run);
 
 /* A list from start to end, waiting where steps wait. */
 halo_status halo_run_steps(halo_run *run, const halo_steps *steps);

@@ -97,6 +97,7 @@ START_TEST(state_in_loop) {
                   "t = (s32[], u64[2]) tuple(z, s) w = (s32[], u64[2]) while(t), condition=cond, "
                   "body=body ROOT r = u64[2] get-tuple-element(w), index=1 }");
   check_text(executable, "{470060634, 0}"); /* four times the start, and 0 + 1 + 2 + 3 */
+  check_text(executable, "{470060650, 0}"); /* each four further */
   halo_executable_release(executable);
   halo_client_release(client);
 }

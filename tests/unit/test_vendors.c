@@ -108,6 +108,11 @@ END_TEST
 
 #define LONG_ROWS "4096"
 enum { LONG_COUNT = 4096 };
+#define LONG_SUM                                                                                   \
+  "HloModule m\nadd {\n  a = f32[] parameter(0)\n  b = f32[] parameter(1)\n"                       \
+  "  ROOT s = f32[] add(a, b)\n}\nENTRY e {\n  x = f32[" LONG_ROWS                                 \
+  ",512] parameter(0)\n"                                                                           \
+  "  z = f32[] constant(0)\n  r = f32[" LONG_ROWS "] reduce(x, z), dimensions={1}, to_apply=add\n"
 
 /* Sums rows, a group each, and gives how many launches that took. */
 static int long_run(halo_executable *executable, halo_buffer *x, float *sums) {
@@ -127,12 +132,7 @@ START_TEST(long_launch) {
   setenv("HALO_KERNELS", "reduce:row", 1);
   halo_client *client = run_client(NULL);
   halo_executable *executable =
-      run_compile(client,
-                  "HloModule m\nadd {\n  a = f32[] parameter(0)\n  b = f32[] parameter(1)\n"
-                  "  ROOT s = f32[] add(a, b)\n}\nENTRY e {\n  x = f32[" LONG_ROWS
-                  ",512] parameter(0)\n"
-                  "  z = f32[] constant(0)\n  ROOT r = f32[" LONG_ROWS
-                  "] reduce(x, z), dimensions={1}, to_apply=add\n}\n");
+      run_compile(client, LONG_SUM "  ROOT t = (f32[" LONG_ROWS "]) tuple(r)\n}\n");
   float *values = malloc(sizeof *values * LONG_COUNT * 512);
   float *sums = malloc(sizeof *sums * LONG_COUNT);
   for (int i = 0; i < LONG_COUNT * 512; i++) values[i] = (float)(i / 512);
@@ -158,6 +158,77 @@ START_TEST(long_launch) {
   halo_client_release(client);
   free(values);
   free(sums);
+}
+END_TEST
+
+/* A part that fails is named as a whole launch is. */
+START_TEST(long_launch_fails) {
+  set_up();
+  setenv("HALO_LAUNCH_TIME", "200", 1);
+  setenv("HALO_KERNELS", "reduce:row", 1);
+  halo_client *client = run_client(NULL);
+  halo_executable *executable =
+      run_compile(client, LONG_SUM "  ROOT t = (f32[" LONG_ROWS "]) tuple(r)\n}\n");
+  float *values = calloc(LONG_COUNT * 512, sizeof *values);
+  halo_buffer *x, *result;
+  ck_ok(halo_buffer_from_host(client, values, halo_executable_argument_shape(executable, 0), &x));
+  free(values);
+  vendor_deadly_launch = vendor_launches + 2;
+  halo_status status = halo_executable_execute(executable, &x, 1, NULL, &result);
+  if (status == HALO_OK) {
+    float sums[LONG_COUNT];
+    status = halo_buffer_to_host(result, sums, sizeof sums);
+    halo_buffer_release(result);
+  }
+  ck_assert_int_ne(status, HALO_OK);
+  ck_message_has("kernel r reduce");
+  halo_buffer_release(x);
+  halo_executable_release(executable);
+  halo_client_release(client);
+}
+END_TEST
+
+/* Of two runs that overlap, the one that was started first has the first state of random numbers, though it waits for the device
+ * longer. */
+START_TEST(long_launch_random) {
+  set_up();
+  setenv("HALO_KERNELS", "reduce:row", 1);
+  setenv("HALO_LAUNCH_TIME", "200", 1);
+  halo_client *client = run_client(NULL);
+  halo_executable *executable =
+      run_compile(client, LONG_SUM
+                  "  s = u64[2] rng-get-and-update-state(), delta=1, control-predecessors={r}\n"
+                  "  ROOT t = (f32[" LONG_ROWS "], u64[2]) tuple(r, s)\n}\n");
+  const halo_steps *steps = &executable->plan->steps;
+  ck_assert_int_eq(steps->data[0].kind, HALO_STEP_KERNEL);
+  ck_assert_int_eq(steps->data[1].kind, HALO_STEP_RANDOM);
+  float *values = calloc(LONG_COUNT * 512, sizeof *values);
+  halo_buffer *x, *results[2][2];
+  ck_ok(halo_buffer_from_host(client, values, halo_executable_argument_shape(executable, 0), &x));
+  free(values);
+  halo_cl_device *device = client->devices[0].cl;
+  cl_int code;
+  cl_event held = clCreateUserEvent(device->context, &code);
+  ck_assert_int_eq(code, CL_SUCCESS);
+  ck_assert_int_eq(halo_cl.clEnqueueBarrierWithWaitList(device->queue, 1, &held, NULL), CL_SUCCESS);
+  int launches = vendor_launches;
+  ck_ok(halo_executable_execute(executable, &x, 1, NULL, results[0]));
+  usleep(200000);
+  ck_assert_int_eq(vendor_launches, launches); /* its thread waits until the queue is empty */
+  halo_watch_note(executable->placements[0].program, &steps->data[0], LONG_COUNT, 1e-6);
+  ck_ok(halo_executable_execute(executable, &x, 1, NULL, results[1]));
+  ck_assert_int_ge(vendor_launches, launches + 1);
+  clSetUserEventStatus(held, CL_COMPLETE);
+  for (uint64_t run = 0; run < 2; run++) {
+    uint64_t state[2];
+    ck_ok(halo_buffer_to_host(results[run][1], state, sizeof state));
+    ck_assert_uint_eq(state[0], 117515157 + run);
+    for (int i = 0; i < 2; i++) halo_buffer_release(results[run][i]);
+  }
+  halo_cl.clReleaseEvent(held);
+  halo_buffer_release(x);
+  halo_executable_release(executable);
+  halo_client_release(client);
 }
 END_TEST
 
@@ -646,6 +717,8 @@ static Suite *vendor_suite(void) {
   TCase *times = tcase_create("times");
   tcase_set_timeout(times, 120);
   tcase_add_test(times, long_launch);
+  tcase_add_test(times, long_launch_fails);
+  tcase_add_test(times, long_launch_random);
   tcase_add_loop_test(times, long_region, 0, 2);
   tcase_add_test(times, region_ends);
   tcase_add_test(times, region_begins);
