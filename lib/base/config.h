@@ -19,7 +19,8 @@
  *   HALO_STRICT_ORDER    1: reductions by bodies that may not be associative combine elements in order
  *   HALO_WIDE_INDICES    1: kernels count in 64 bits however small their arrays are
  *   HALO_REGION_TIME     microseconds that a kernel of many steps may take, as estimated, until it leaves
- *                        the device to others for a moment; unset: 50000, and as HALO_LAUNCH_TIME says where that counts
+ *                        the device to others for a moment; unset: 50000, or where HALO_LAUNCH_TIME limits launches, as on GPUs,
+ *                        2000 at first, and then what the limit allows
  *   HALO_LAUNCH_TIME     microseconds that a launch should take at most, as measured; 0: as long as it likes; unset: 100000 on
  *                        GPUs, 0 elsewhere
  *   HALO_COLLECTIVE_TIMEOUT  seconds until a device that others wait for is given up; unset: 60

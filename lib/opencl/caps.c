@@ -2,6 +2,7 @@
 /* opencl/caps.c: capabilities from and to text files. */
 #include "opencl/caps.h"
 
+#include "base/config.h"
 #include "base/file.h"
 #include "base/memory.h"
 #include "base/strbuf.h"
@@ -108,6 +109,10 @@ uint64_t halo_caps_most_groups(const halo_caps *caps, uint32_t d, size_t local) 
   uint64_t groups = caps->max_groups[d], all = caps->max_launch / local;
   if (!caps->max_launch || (groups && groups <= all)) return groups;
   return all ? all : 1;
+}
+
+halo_status halo_caps_launch_time(const halo_caps *caps, uint64_t *micros) {
+  return halo_config_number(HALO_CONFIG_LAUNCH_TIME, caps->is_gpu ? 100000 : 0, micros);
 }
 
 static const halo_caps caps_plain = {

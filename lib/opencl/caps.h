@@ -75,6 +75,10 @@ uint64_t halo_caps_items_bytes(const halo_caps *caps);
 /* Work groups of `local` work items along axis `d` that a launch may have at most; 0: any number. */
 uint64_t halo_caps_most_groups(const halo_caps *caps, uint32_t d, size_t local);
 
+/* Microseconds that a launch should take at most, by HALO_LAUNCH_TIME; 0: as long as it likes. HALO_INVALID_ARGUMENT for a text that is
+ * no number. Any thread. */
+halo_status halo_caps_launch_time(const halo_caps *caps, uint64_t *micros);
+
 /* Whether CLBlast is known to compute wrong products on the device. Threads that make plans may ask while another one checks. */
 static inline bool halo_caps_clblast_is_wrong(const halo_caps *caps) {
   return __atomic_load_n(&caps->clblast_is_wrong, __ATOMIC_ACQUIRE);

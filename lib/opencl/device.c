@@ -70,9 +70,8 @@ static halo_status device_treat(halo_caps *caps) {
 
 /* Drivers of GPUs end what takes some seconds, and a display waits for every launch. */
 static halo_status device_limit_time(halo_cl_device *device) {
-  const uint64_t usual = device->caps.is_gpu ? 100000 : 0;
   uint64_t micros;
-  HALO_TRY(halo_config_number(HALO_CONFIG_LAUNCH_TIME, usual, &micros));
+  HALO_TRY(halo_caps_launch_time(&device->caps, &micros));
   device->longest = (double)micros * 1e-6;
   if (micros) device->ahead = halo_cl_ahead_create();
   return HALO_OK;

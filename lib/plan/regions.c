@@ -392,9 +392,10 @@ void lower_begin_regions(lower_state *s, const halo_target *target) {
 
 halo_status lower_regions(lower_state *s, const halo_target *target) {
   halo_plan *plan = s->plan;
-  /* Estimates for GPUs may be too low by a factor of 50. */
-  uint64_t usual = s->caps->is_gpu ? 2000 : 50000, longest;
-  HALO_TRY(halo_config_number(HALO_CONFIG_REGION_TIME, usual, &longest));
+  /* Where launches are limited, this is a first guess by estimates that may be too low by a factor of 50. */
+  uint64_t limit, longest;
+  HALO_TRY(halo_caps_launch_time(s->caps, &limit));
+  HALO_TRY(halo_config_number(HALO_CONFIG_REGION_TIME, limit ? 2000 : 50000, &longest));
   if (region_listed(s) < 0) return HALO_OK;
   region_state e = {
       .s = s, .target = target, .forced = region_listed(s) > 0, .longest = (double)longest * 1e-6};

@@ -316,7 +316,7 @@ END_TEST
 /* A launch with which a region ends may be short because little was left: the budget does not grow by that. */
 START_TEST(region_ends) {
   set_up();
-  setenv("HALO_LAUNCH_TIME", "1000000", 1);
+  setenv("HALO_LAUNCH_TIME", "100000000", 1);
   halo_client *client = run_client(NULL);
   halo_executable *executable = region_compile(client, region_plain);
   /* Enough for a second launch. The first one of a program is not measured, as the driver may prepare it then. */
@@ -330,12 +330,12 @@ START_TEST(region_ends) {
   ck_assert_int_eq(planned, 2000000);
   ck_assert_int_eq(region_budget(executable), 0);
   halo_program *program = executable->placements[0].program;
-  halo_watch_note_region(program, launch, 0.1, false, true);
-  halo_watch_note_region(program, launch, 4, true, false);
+  halo_watch_note_region(program, launch, 10, false, true);
+  halo_watch_note_region(program, launch, 400, true, false);
   ck_assert_int_eq(region_budget(executable), 0);
-  halo_watch_note_region(program, launch, 0.1, true, false);
+  halo_watch_note_region(program, launch, 10, true, false);
   ck_assert_int_eq(region_budget(executable), 4 * planned);
-  halo_watch_note_region(program, launch, 2, false, true);
+  halo_watch_note_region(program, launch, 200, false, true);
   ck_assert_int_eq(region_budget(executable), 2 * planned);
   halo_executable_release(executable);
   halo_client_release(client);
@@ -372,7 +372,7 @@ static void region_negate(void *out, const void **in) {
  * says nothing of the budget. */
 START_TEST(region_asks) {
   set_up();
-  setenv("HALO_LAUNCH_TIME", "1000000", 1);
+  setenv("HALO_LAUNCH_TIME", "100000000", 1);
   ck_ok(halo_custom_call_register_plain("test_negate", region_negate));
   halo_client *client = run_client(NULL);
   halo_executable *executable = region_compile(client, region_once);
@@ -392,6 +392,20 @@ START_TEST(region_asks) {
 END_TEST
 
 /* ---- Queues ---- */
+
+/* Without a limit of launches a region has as much time as on other devices. */
+START_TEST(region_unlimited) {
+  set_up();
+  if (_i) setenv("HALO_LAUNCH_TIME", "0", 1);
+  halo_client *client = run_client(NULL);
+  halo_executable *executable = region_compile(client, region_plain);
+  int64_t planned = 0;
+  ck_assert(halo_step_leaves(&executable->plan->steps.data[0], &planned));
+  ck_assert_int_eq((planned + 1) / 1000000, _i ? 50 : 2);
+  halo_executable_release(executable);
+  halo_client_release(client);
+}
+END_TEST
 
 static void *ahead_free(void *event) {
   usleep(50000);
@@ -723,6 +737,7 @@ static Suite *vendor_suite(void) {
   tcase_add_test(times, region_ends);
   tcase_add_test(times, region_begins);
   tcase_add_test(times, region_asks);
+  tcase_add_loop_test(times, region_unlimited, 0, 2);
   tcase_add_test(times, long_queue);
   suite_add_tcase(suite, times);
   TCase *memory = tcase_create("memory");
