@@ -146,7 +146,13 @@ void halo_run_spent(halo_run *run, halo_host_work work, double since);
 cl_event *halo_run_event(halo_run *run, cl_event *storage);
 void halo_run_queued(halo_run *run, const halo_step *step, cl_event *storage);
 
-/* step_random.c: by how much a run of the program advances the states of random numbers. */
+/* A state of random numbers goes on. */
+static inline void halo_random_add(uint64_t state[2], const uint64_t by[2]) {
+  uint64_t low = state[0];
+  state[0] += by[0];
+  state[1] += by[1] + (state[0] < low);
+}
+/* random.c: by how much a run of the program advances the states of random numbers. */
 void halo_random_survey(halo_program *program);
 /* Takes the states that the run will need, as far as that is known. */
 void halo_run_take_random(halo_run *run);
