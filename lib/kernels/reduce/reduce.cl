@@ -125,7 +125,7 @@ __kernel void H_NAME(H_PARAMS) {
     }
     barrier(CLK_LOCAL_MEM_FENCE);
   }
-  if (slice == 0 && wanted < H_INNER) H_OUT(out, shared[lid]);
+  if ((slice == 0) & (wanted < H_INNER)) H_OUT(out, shared[lid]);
 #else
   H_OUT(out, acc);
 #endif
@@ -487,7 +487,8 @@ __kernel void H_NAME(H_PARAMS) {
 #endif
     barrier(CLK_LOCAL_MEM_FENCE);
   }
-  if (lid == 0 && wanted == group) H_OUT(chunk * H_OUTER + row, shared[0]);
+  /* Without &&: PoCL 3.1 without optimisations leaves out work items there, behind a barrier. */
+  if ((lid == 0) & (wanted == group)) H_OUT(chunk * H_OUTER + row, shared[0]);
 #else
   H_OUT(chunk * H_OUTER + row, acc);
 #endif

@@ -86,6 +86,6 @@ __kernel void H_NAME(H_PARAMS) {
     }
     barrier(CLK_LOCAL_MEM_FENCE);
   }
-  if (slice == 0 && wanted < H_PLACES) H_NEW(place, H_OP(H_OLD(place), sums[lid]));
+  if ((slice == 0) & (wanted < H_PLACES)) H_NEW(place, H_OP(H_OLD(place), sums[lid]));
 #endif
 }
