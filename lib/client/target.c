@@ -40,7 +40,7 @@ static bool target_read(halo_cl_device *device, halo_device_prices *kept) {
   return read;
 }
 
-/* f32 operations that a compute unit begins in a cycle. What drivers call a unit differs by vendor: NVIDIA's
+/* f32 operations that a compute unit begins in a cycle. Vendors' drivers mean different things by a unit: NVIDIA's
  * multiprocessors, AMD's compute units (pairs of them where wavefronts have 32 items), Intel's vector engines, and cores. */
 static double target_lanes(const halo_caps *caps) {
   enum { WAVE64 = 64 };

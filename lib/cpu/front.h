@@ -23,7 +23,7 @@ typedef struct cpu_front {
 /* Finds one: clang, else PoCL with a libLLVM; $HALO_CPU may name the one that counts. The first that is found stays. NULL, or what is missing (static).
  * By one thread at a time, as what opens drivers. */
 const char *cpu_front_find(void);
-/* What was found. Any thread. */
+/* The front end that was found. Any thread. */
 const cpu_front *cpu_front_get(void);
 
 /* clang.c, pocl.c: the front ends; NULL: *missing (static) says what is not there. As cpu_front_find. */

@@ -68,7 +68,7 @@ void halo_run_queued(halo_run *run, const halo_step *step, cl_event *storage) {
   run->began = true;
   run->ahead++;
   halo_run_spent(run, HALO_HOST_LAUNCH, run->since);
-  /* What is expected to take longer leaves before, or is cut. */
+  /* Launches that are expected to take longer leave before, or are cut. */
   double longest = run->program->device->longest;
   halo_cl_ahead_add(run->program->device, run->queue,
                     step->seconds < longest ? step->seconds : longest);

@@ -111,7 +111,7 @@ static bool while_is_over(void *data, bool *moved) {
   return *moved;
 }
 
-/* Launches a region again until it has ended. What each launch took says when the next one is to leave. */
+/* Launches a region again until it has ended. The time of each launch decides when the next one leaves. */
 static halo_status while_go_on(halo_run *run, const halo_step *step, while_state *state) {
   halo_program *p = run->program;
   const halo_steps *body = &step->lists[WHILE_BODY];
@@ -123,7 +123,7 @@ static halo_status while_go_on(halo_run *run, const halo_step *step, while_state
   HALO_TRY(while_hear(run, state));
   double seconds = halo_clock() - since;
   while (*state->more.data) {
-    /* What the region asks the host for. */
+    /* The region's requests to the host. */
     HALO_TRY(halo_run_steps(run, &asked));
     bool is_spent = !asked.count || run->branch == 0;
     if (is_known) halo_watch_note_region(p, launch, seconds, is_spent, is_exact);

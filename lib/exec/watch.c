@@ -71,7 +71,7 @@ void halo_watch_note_region(halo_program *p, const halo_step *launch, double sec
 
 /* ---- What is queued ---- */
 
-/* What a step that asks nothing is expected to take. */
+/* Seconds that a step that asks nothing is expected to take. */
 static double watch_seconds(const halo_program *p, const halo_step *step) {
   if (p->asks_host[step->number]) return 0;
   double seconds = step->seconds;

@@ -22,7 +22,7 @@ static bool attention_is_float(const halo_instr *instr) {
   return type == HALO_F32 || type == HALO_BF16 || type == HALO_F16;
 }
 
-/* What an array of scores is by another name: reshapes keep each element's place. Conversions among f32 and narrower
+/* The array behind reshapes, copies and conversions: reshapes keep each element's place. Conversions among f32 and narrower
  * types are left out, as XLA may do too (xla_allow_excess_precision): weights are not rounded in between. */
 static halo_instr *attention_strip(const attention_search *s, halo_instr *instr) {
   while (instr->opcode == HALO_OP_RESHAPE || instr->opcode == HALO_OP_COPY ||

@@ -82,7 +82,7 @@ bool halo_grid_next(const halo_grid *grid, const size_t local[3], const uint64_t
     carry = carry && part->offset[d] == all;
     if (carry) part->offset[d] = 0;
     size_t left = all - part->offset[d];
-    /* What was begun with so many along this axis goes on with as many. */
+    /* A launch that began with so many along this axis goes on with as many. */
     if (!within) part->global[d] = left < step ? left : step;
     within |= part->offset[d] > 0;
   }

@@ -113,7 +113,7 @@ typedef struct halo_kernel_facts {
    * size will do, as work items share nothing. */
   size_t group[3];
   /* Bytes of arrays: of a group in local memory, and of a work item in private memory, at most: compilers keep some of the latter
-   * in registers. What is told of kernels for CPUs is not complete. */
+   * in registers. Kernels for CPUs do not declare all of it. */
   int64_t local_bytes, private_bytes;
   bool has_loops;    /* that compilers are not told to write out */
   bool has_barriers; /* halo_kernel_make finds out */

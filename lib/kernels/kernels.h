@@ -64,7 +64,7 @@ typedef struct halo_lowering {
    * halo_kernels_lower. */
   const halo_instr *hero;
   halo_loop_facts *loop; /* what forms of loops have found out; set by halo_kernels_lower */
-  /* What the family's `describe` made of the fusion; of the families with which the plan chooses how to launch steps, which have
+  /* The description of the fusion by the family's `describe`; of the families with which the plan chooses how to launch steps, which have
    * no fusion: what they know of these steps. NULL: nothing. */
   const void *desc;
   const halo_target *target; /* that `cost` is to be for; NULL: the module's */

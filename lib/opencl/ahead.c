@@ -86,7 +86,7 @@ bool halo_cl_ahead_is_full(halo_cl_device *device) {
   return full;
 }
 
-/* What the oldest piece took is known; the lock is held. */
+/* The time of the oldest piece is known; the lock is held. */
 static void ahead_measure(halo_cl_ahead *ahead, double now) {
   if (ahead->waited > 0) {
     double factor = (now - ahead->waited) / ahead->pieces[0].expected;

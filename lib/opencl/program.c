@@ -61,7 +61,7 @@ void halo_cl_programs_release(halo_cl_programs *programs) {
 
 /* ---- Keys ---- */
 
-/* What stands before a program's source on some drivers. A pass of Intel's compiler for CPUs (sycl-kernel-wg-loop-bound, seen in
+/* The preamble of a program's source on some drivers. A pass of Intel's compiler for CPUs (sycl-kernel-wg-loop-bound, seen in
  * 2026.22.10) makes a condition at the beginning of a kernel, "if (get_global_id(0) >= n) return;", a bound of the loop over
  * work items. It keeps what it found from one kernel of a program to the next: after one with a loop of min(n - item, 16) rounds
  * it inverts such conditions of all later kernels, or crashes. It leaves a kernel alone if something with an effect stands before the

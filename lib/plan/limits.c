@@ -34,7 +34,7 @@ static halo_status limits_check_grid(const halo_step *step, const halo_caps *cap
   return HALO_OK;
 }
 
-/* What is left of a launch where it is cut as far as can be, by estimate. */
+/* The smallest part of a launch that is cut as far as it can be, by estimate. */
 static halo_status limits_check_time(const halo_step *step, const halo_caps *caps) {
   int64_t budget;
   double seconds = step->seconds / halo_grid_pieces(&step->grid);

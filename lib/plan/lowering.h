@@ -96,7 +96,7 @@ void lower_unit_key(uint64_t key[2], const halo_kernel *const *kernels, int32_t 
  * does. */
 int32_t lower_own_unit(lower_state *s, const halo_kernel *kernel, halo_sections sections);
 /* Appends the kernels of a unit as functions of a work item's place, whose groups are of one work item if it is `alone`;
- * `number` stands for the unit's. What they have in private memory is added to the facts of the kernel that calls them. */
+ * `number` stands for the unit's. The caller's facts include their private memory. */
 void lower_unit_functions(halo_strbuf *out, const halo_plan_unit *unit, const char *number,
                           bool single_items, halo_kernel_facts *facts);
 /* A name of a unit among such functions. */

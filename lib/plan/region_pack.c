@@ -15,7 +15,7 @@ static bool pack_is_own(const halo_plan_buffer *buffer, int32_t first, int32_t l
   return buffer->place == HALO_PLACE_TEMP && buffer->first >= first && buffer->last <= last;
 }
 
-/* What a buffer's stamp says, beyond that of the run at hand; less: it has not been met. */
+/* A buffer's stamp counts from that of the run at hand; less: it has not been met. */
 enum {
   PACK_COUNTED,
   PACK_PACKED,
@@ -40,7 +40,7 @@ static void pack_count(region_state *e, region_buffers *sum, int32_t number, int
   }
 }
 
-/* What the host uses keeps its place, whoever else uses it. */
+/* Buffers that the host uses keep their places, whoever else uses them. */
 static void pack_keep(region_state *e, region_buffers *sum, int32_t number) {
   const halo_plan_buffer *buffer = &e->s->plan->buffers.data[number];
   if (buffer->place == HALO_PLACE_CONSTANT) return;

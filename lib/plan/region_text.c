@@ -380,7 +380,7 @@ static void region_copy(region_text *t, int32_t source, int32_t target, int64_t 
 /* Less is copied sooner than it is looked for in two places. */
 enum { REGION_EXCHANGE_BYTES = 512 };
 
-/* What the host uses has to be where the plan says. */
+/* Buffers that the host uses have to be where the plan says. */
 static bool region_exchanges(const region_text *t, const halo_plan_exchange *pair) {
   return pair->bytes > REGION_EXCHANGE_BYTES && t->run->called < 0;
 }

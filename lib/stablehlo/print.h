@@ -12,7 +12,7 @@ void halo_mlir_print_float(halo_strbuf *out, double value, halo_type type, const
 void halo_mlir_print_element(halo_strbuf *out, halo_literal *literal, int64_t i);
 /* Whether an array has elements, all with the same bits. */
 bool halo_mlir_is_splat(halo_literal *literal);
-/* What stands between "dense<" and ">": one element where it is a splat, else all, row by row. */
+/* The text between "dense<" and ">": one element where it is a splat, else all, row by row. */
 void halo_mlir_print_elements(halo_strbuf *out, halo_literal *literal);
 
 #endif

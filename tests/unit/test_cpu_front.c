@@ -230,7 +230,7 @@ START_TEST(no_clang_and_an_error) {
 }
 END_TEST
 
-/* What there is, and what is missing. */
+/* The compilers that are there, and those that are missing. */
 START_TEST(no_clang_and_no_library) {
   const char *missing;
   setenv("PATH", folder, 1);

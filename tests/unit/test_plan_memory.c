@@ -63,7 +63,7 @@ START_TEST(donates) {
   check_donation(client, ", input_output_alias={ {0}: (2, {}, may-alias) }", two_sums, "0 2");
   check_donation(client, "", one_reverse, "1");
   check_donation(client, ", buffer_donor={ (2, {}) }", one_reverse, "2");
-  /* What is offered and cannot be had is left alone. */
+  /* An offer that cannot be had is left alone. */
   check_donation(client, ", buffer_donor={ (0, {}) }", one_reverse, "1");
   halo_client_release(client);
 }

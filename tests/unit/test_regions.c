@@ -29,7 +29,7 @@ static int choose(program *p, int count) {
 
 static int write_computation(program *p, int depth, int statements, bool is_round);
 
-/* What holds at most four rounds. `known`: compilers can tell how many. */
+/* A loop of at most four rounds. `known`: compilers can tell how many. */
 static int write_condition(program *p, bool known) {
   int number = p->computations++;
   halo_strbuf_printf(&p->done,

@@ -368,7 +368,7 @@ static void region_negate(void *out, const void **in) {
   for (int i = 0; i < 64; i++) ((float *)out)[i] = -((const float *)in[0])[i];
 }
 
-/* Regions that ask the host for something adapt as all others do. What the host did does not count, and a launch that stops for it
+/* Regions that ask the host for something adapt as all others do. The host's own time does not count, and a launch that stops for it
  * says nothing of the budget. */
 START_TEST(region_asks) {
   set_up();
@@ -413,7 +413,7 @@ static void *ahead_free(void *event) {
   return NULL;
 }
 
-/* What is queued is limited: whoever would add to it waits until the device has done a part. */
+/* The queue is limited: a caller that would add to it waits until the device has done a part. */
 START_TEST(long_queue) {
   set_up();
   halo_cl_device *device;

@@ -97,7 +97,7 @@ cl_int clSetKernelArg(cl_kernel kernel, cl_uint index, size_t size, const void *
   return VENDOR_REAL(clSetKernelArg, kernel, index, size, value);
 }
 
-/* What a launch takes as the test says. */
+/* The time of a launch, as the test says. */
 static double vendor_model(cl_kernel kernel, cl_uint dims, const size_t *global,
                            const size_t *local) {
   double seconds = vendor_group_seconds;
@@ -124,7 +124,7 @@ static void *vendor_end_delay(void *data) {
   return NULL;
 }
 
-/* What comes next waits on the queue. */
+/* The next commands wait on the queue. */
 static void vendor_begin_delay(cl_command_queue queue, double seconds) {
   cl_context context;
   pthread_t thread;

@@ -158,7 +158,7 @@ static bool bench_limit_serves(const char *limit, const char *name) {
     return bench_is_in(streams, 3, name) ||
            (strcmp(limit, "read") == 0 && strcmp(name, "limit.read") == 0);
   }
-  /* What a device does not compute in is held against f32. */
+  /* Types that a device does not compute in are held against f32. */
   return strcmp(name + strlen("limit."), limit) == 0 ||
          (strncmp(limit, "multiply-add.", 13) == 0 && strcmp(name, "limit.multiply-add.f32") == 0);
 }

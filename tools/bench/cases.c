@@ -9,7 +9,7 @@
 
 enum { CASES_VARIED = 3 };
 
-/* What the heading of a case says; lines point into `heading`, which is owned. */
+/* The heading of a case; lines point into `heading`, which is owned. */
 typedef struct cases_heading {
   char *heading, *module, *identity; /* owned; `identity` may be NULL */
   const char *name, *size, *work, *traffic, *operations, *limit, *check, *let, *bind, *small,

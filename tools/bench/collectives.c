@@ -224,7 +224,7 @@ static void collectives_measure_row(bench_collectives *b, const collectives_case
   int64_t count = bytes / (int64_t)sizeof(float) / n * n;
   if (count == 0) count = n;
   snprintf(row->size, sizeof row->size, "%d replicas", n);
-  /* What takes no longer with more bytes is a time; the rest is the bandwidth that each replica needs. */
+  /* A row that takes no longer with more bytes is a time; the others are the bandwidth that each replica needs. */
   enum { LATENCY = 1024 };
   strcpy(row->unit, bytes <= LATENCY ? "s" : "GB/s");
   strcpy(row->check, "pattern");

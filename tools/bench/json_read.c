@@ -56,7 +56,7 @@ static bool json_take_hex(json_reader *reader, unsigned *out) {
   return true;
 }
 
-/* What stands behind a backslash. */
+/* The character behind a backslash. */
 static bool json_take_escape(json_reader *reader, char **to) {
   static const char from[] = "\"\\/bfnrt", means[] = "\"\\/\b\f\n\r\t";
   const char *found = *reader->at ? strchr(from, *reader->at) : NULL;

@@ -112,7 +112,7 @@ static void record_write_field(halo_json_writer *json, const record_field *field
   }
 }
 
-/* What is not there stays 0. */
+/* Fields that are not there stay 0. */
 static void record_read_field(const json_value *object, const record_field *field, char *to) {
   void *at = to + field->offset;
   const char *text = json_text(object, field->key, "");

@@ -7,7 +7,7 @@
 
 typedef enum bench_format { BENCH_BLOCK, BENCH_MARKDOWN, BENCH_CSV, BENCH_QUIET } bench_format;
 
-/* What the rows were measured on, before the first of them. */
+/* The device of the rows, before the first of them. */
 void bench_show_heading(const bench_record *record, bench_format format);
 void bench_show_row(const bench_row *row, bench_format format);
 /* The two figures, behind the last row; rates of `reference` (NULL: none) are 100. */

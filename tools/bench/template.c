@@ -139,7 +139,7 @@ bool template_evaluate(const template_bindings *bindings, const char *expression
 
 /* ---- Texts ---- */
 
-/* What stands behind a '$', with its value in *out; NULL: that is unknown. */
+/* The name behind a '$', with its value in *out; NULL: that is unknown. */
 static const char *template_take(const template_bindings *bindings, const char *at, char *out,
                                  size_t size) {
   char name[80];

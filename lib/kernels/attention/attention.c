@@ -23,7 +23,7 @@ enum {
   ATTENTION_QUERIES = 4            /* of a work item of attention:tile */
 };
 
-/* What a work group of attention:tile does; attention_tile.cl says more. */
+/* The work of a group of attention:tile; attention_tile.cl says more. */
 typedef struct attention_tile {
   int x, y;       /* work items: across keys and elements of values, and across queries */
   int block;      /* keys at a time */

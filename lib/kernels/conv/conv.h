@@ -8,7 +8,7 @@
 /* Lines of features side by side, each a group of its own (depthwise.c). */
 typedef struct halo_conv_lines halo_conv_lines;
 
-/* What a convolution is described as. */
+/* The description of a convolution. */
 typedef struct halo_conv_descs {
   halo_conv_desc whole;
   halo_conv_desc phases;        /* with its holes filled */

@@ -8,7 +8,7 @@
 
 extern const char halo_cl_gemm_tile[];
 
-/* What a product is described as. */
+/* The description of a product. */
 typedef struct dot_descs {
   halo_dot_desc whole;
   halo_dot_desc real; /* the same as a product of real matrices, where the matrices are complex */

@@ -26,7 +26,7 @@ typedef struct private_scatter {
   const char *name;
 } private_scatter;
 
-/* What gives `x` when it is combined with x by the body, or NULL: it is another body. */
+/* The identity of the body, as OpenCL C; NULL: it is another body. */
 static const char *private_none(const halo_scatter_desc *v, halo_type type) {
   static const struct {
     halo_opcode opcode;

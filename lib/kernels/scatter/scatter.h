@@ -31,7 +31,7 @@ typedef struct halo_scatter_desc {
 /* The updates of scatter:sorted, and their order (sorted.c). */
 typedef struct halo_scatter_sorted halo_scatter_sorted;
 
-/* What a scatter is described as. */
+/* The description of a scatter. */
 typedef struct halo_scatter_descs {
   halo_scatter_desc ordered; /* windows may meet, and are applied in order */
   halo_scatter_desc unique;  /* no element is met twice */

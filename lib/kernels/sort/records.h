@@ -33,7 +33,7 @@ typedef struct halo_sort_records {
   const void *maker;
 } halo_sort_records;
 
-/* What sorts and topks are described as. */
+/* The description of sorts and topks. */
 typedef struct halo_sort_desc {
   halo_sort_records plain;
   halo_sort_records packed; /* each one number, if keys and place fit; else as `plain` */

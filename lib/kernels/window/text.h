@@ -21,7 +21,7 @@ typedef struct halo_window_text {
 /* A scan of rows or columns (scan.c). */
 typedef struct halo_scan_desc halo_scan_desc;
 
-/* What a reduce-window is described as. */
+/* The description of a reduce-window. */
 typedef struct halo_window_desc {
   halo_window_text parts; /* but `l`, `name` and `a` */
   const char *why_not;    /* there are too many arrays for it; NULL: there are not */
