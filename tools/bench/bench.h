@@ -39,6 +39,8 @@ typedef struct bench_program {
 /* What a run is chained to when it is waited for, and the next one begins behind it. */
 enum { BENCH_WAITED = -1 };
 
+/* Waits until so many results are there; the first failure ends it. */
+halo_status bench_wait(halo_buffer *const *results, int count);
 /* HALO_OK, or the failure of reading or compiling. `kernels` is that of halo_compile_options. Arguments are
  * made up as the file's heading says; without one, floats are from 0 to 0.1 and integers from 0 to 9. */
 halo_status bench_program_open(halo_client *client, const char *path, const char *kernels,

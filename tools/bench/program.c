@@ -120,11 +120,11 @@ void bench_program_close(bench_program *p) {
   memset(p, 0, sizeof *p);
 }
 
-static halo_status program_wait(bench_program *p) {
+halo_status bench_wait(halo_buffer *const *results, int count) {
   halo_status status = HALO_OK;
-  for (int i = 0; i < p->result_count && status == HALO_OK; i++) {
+  for (int i = 0; i < count && status == HALO_OK; i++) {
     halo_event *event;
-    status = halo_buffer_ready_event(p->results[i], &event);
+    status = halo_buffer_ready_event(results[i], &event);
     if (status != HALO_OK) break;
     status = halo_event_wait(event);
     halo_event_release(event);
@@ -153,9 +153,9 @@ halo_status bench_program_run(bench_program *p, int runs, int chained, double *s
       p->arguments[i] = p->results[i];
       halo_buffer_retain(p->arguments[i]);
     }
-    if (waited && status == HALO_OK) status = program_wait(p);
+    if (waited && status == HALO_OK) status = bench_wait(p->results, p->result_count);
   }
-  if (status == HALO_OK) status = program_wait(p);
+  if (status == HALO_OK) status = bench_wait(p->results, p->result_count);
   *seconds = (tool_now() - start) / runs;
   if (!p->ran) progress_stop();
   p->ran = true;

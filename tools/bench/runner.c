@@ -157,18 +157,6 @@ static bool runner_open(runner_program *p, const char *kernels, bench_row *row) 
 
 /* ---- Running ---- */
 
-static halo_status runner_wait(runner_program *p) {
-  halo_status status = HALO_OK;
-  for (int i = 0; i < p->result_count && status == HALO_OK; i++) {
-    halo_event *event;
-    status = halo_buffer_ready_event(p->results[i], &event);
-    if (status != HALO_OK) break;
-    status = halo_event_wait(event);
-    halo_event_release(event);
-  }
-  return status;
-}
-
 /* Runs once, with the next set of arguments; the results of the run before are released. */
 static halo_status runner_once(runner_program *p) {
   for (int i = 0; i < p->result_count; i++) {
@@ -199,9 +187,9 @@ static halo_status runner_sample(runner_program *p, int runs, double *seconds) {
   double start = tool_now();
   for (int i = 0; i < all && status == HALO_OK; i++) {
     status = runner_once(p);
-    if (p->c->waited && status == HALO_OK) status = runner_wait(p);
+    if (p->c->waited && status == HALO_OK) status = bench_wait(p->results, p->result_count);
   }
-  if (status == HALO_OK) status = runner_wait(p);
+  if (status == HALO_OK) status = bench_wait(p->results, p->result_count);
   *seconds = (tool_now() - start) / runs;
   if (p->runner->device_times && status == HALO_OK) {
     status = runner_device_seconds(p, &after);
