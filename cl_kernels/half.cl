@@ -3,9 +3,10 @@
 
 //! f16 : rint
 #if defined(H_HALF_FUNCTIONS)
-/* A GPU: its own conversions are one instruction each. */
+/* A GPU: its own conversions are one instruction each. Without a rounding mode they round to nearest, as a probe has checked
+ * (lib/opencl/probe.c); libclc, which several drivers use, does other modes in many steps. */
 #define H_LOAD_HALF(h) vload_half(0, (const __private half *)&h)
-#define H_STORE_HALF(x, r) vstore_half_rte(x, 0, (__private half *)&r)
+#define H_STORE_HALF(x, r) vstore_half(x, 0, (__private half *)&r)
 #elif defined(__F16C__) && defined(__has_builtin)
 #if __has_builtin(__builtin_load_halff) && __has_builtin(__builtin_store_halff)
 /* x86's own conversions, as vectors where the compiler makes vectors. */

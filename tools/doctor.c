@@ -90,6 +90,7 @@ static void doctor_print_devices(const doctor *d) {
     doctor_row(&title);
     printf("%c %s  %s (%s, driver %s)%s\n", device->chosen ? '*' : ' ', device->number,
            device->name, device->kind, device->driver, device->usable ? "" : ", not usable");
+    if (*device->probes) printf("%-12s   tested: %s\n", "", device->probes);
   }
 }
 
@@ -215,8 +216,8 @@ static void doctor_release(doctor *d) {
   }
   for (int i = 0; i < d->device_count; i++) {
     doctor_device *device = &d->devices[i];
-    char *const fields[] = {device->number, device->kind,   device->name,   device->platform,
-                            device->vendor, device->driver, device->version};
+    char *const fields[] = {device->number, device->kind,   device->name,    device->platform,
+                            device->vendor, device->driver, device->version, device->probes};
     for (size_t k = 0; k < sizeof fields / sizeof *fields; k++) free(fields[k]);
   }
   for (int i = 0; i < d->file_count; i++) {

@@ -56,6 +56,7 @@ typedef struct doctor_platform {
 /* A device as the library lists it. */
 typedef struct doctor_device {
   char *number, *kind, *name, *platform, *vendor, *driver, *version;
+  char *probes; /* as halo_device_entry.probes; "": nothing is kept */
   bool usable, chosen;
 } doctor_device;
 

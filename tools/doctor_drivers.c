@@ -310,8 +310,9 @@ static void drivers_list_devices(const void *what, FILE *out) {
     } else {
       fprintf(out, "%d:%d", list[i].platform, list[i].device);
     }
-    fprintf(out, "\t%s\t%s\t%s\t%s\t%s\t%s\t%d\t%d\n", info->kind, info->name, info->platform,
-            info->vendor, info->driver, info->version, list[i].usable, list[i].chosen);
+    fprintf(out, "\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%d\t%d\n", info->kind, info->name, info->platform,
+            info->vendor, info->driver, info->version, list[i].probes ? list[i].probes : "",
+            list[i].usable, list[i].chosen);
   }
 }
 
@@ -324,8 +325,8 @@ static void drivers_see_devices(doctor *d) {
       continue;
     }
     doctor_device *device = &d->devices[d->device_count++];
-    char **const fields[] = {&device->number, &device->kind,   &device->name,   &device->platform,
-                             &device->vendor, &device->driver, &device->version};
+    char **const fields[] = {&device->number, &device->kind,   &device->name,    &device->platform,
+                             &device->vendor, &device->driver, &device->version, &device->probes};
     for (size_t i = 0; i < sizeof fields / sizeof *fields; i++) *fields[i] = drivers_field(&at);
     char *usable = drivers_field(&at), *chosen = drivers_field(&at);
     device->usable = *usable == '1';

@@ -70,6 +70,7 @@ static void info_print_device(const halo_device_entry *entry) {
   printf("        types      f64 %s; f16 arithmetic %s\n",
          info->has_f64 ? "yes" : "no (programs with f64 are refused)",
          info->has_f16 ? "yes" : "in f32");
+  if (entry->probes) printf("        tested     %s\n", entry->probes);
   printf("        version    %s\n", info->version);
   printf("        driver     %s\n\n", info->driver);
 }

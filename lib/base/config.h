@@ -13,6 +13,7 @@
  *                        "x86-64": on, and makes code for a lesser processor
  *   HALO_DENORMALS       "keep" or "flush" subnormal numbers; unset: CPUs flush, others keep what they can
  *   HALO_TREAT_AS        "gpu" or "cpu": choose kernels as for such a device, whatever it is
+ *   HALO_PROBES          off: what drivers state is not checked by small kernels
  *   HALO_TIME_COMMANDS queues of GPUs record when kernels run, for profilers; those of CPUs always do
  *   HALO_KERNELS         implementations to force or to skip: "dot:clblast,-reduce:row"
  *   HALO_NO_FUSION       1: every instruction its own kernel
@@ -56,6 +57,7 @@ typedef enum halo_config {
   HALO_CONFIG_CPU,
   HALO_CONFIG_DENORMALS,
   HALO_CONFIG_TREAT_AS,
+  HALO_CONFIG_PROBES,
   HALO_CONFIG_TIME_COMMANDS,
   HALO_CONFIG_KERNELS,
   HALO_CONFIG_NO_FUSION,

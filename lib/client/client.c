@@ -207,11 +207,12 @@ void halo_client_describe(const halo_caps *caps, halo_device_info *out) {
       .kind = halo_caps_kind_name(caps),
       .memory = caps->global_memory,
       .max_allocation = caps->max_allocation,
-      .local_memory = caps->local_memory,
+      .local_memory =
+          __atomic_load_n(&caps->local_memory, __ATOMIC_RELAXED), /* probes correct it */
       .compute_units = caps->compute_units,
       .max_work_group = (uint32_t)caps->max_work_group,
       .has_f64 = caps->has_f64,
-      .has_f16 = caps->has_f16,
+      .has_f16 = __atomic_load_n(&caps->has_f16, __ATOMIC_RELAXED),
       .shares_host_memory = caps->shares_host_memory,
   };
 }

@@ -4,6 +4,7 @@
 #include "base/memory.h"
 #include "base/vec.h"
 #include "client/client.h"
+#include "opencl/probe.h"
 
 #include <string.h>
 
@@ -18,8 +19,12 @@ static list_block *list_block_of(halo_device_entry *entries) {
   return (list_block *)((char *)entries - offsetof(list_block, entries));
 }
 
-static void list_fill(halo_device_entry *entry, const halo_cl_listing *listing) {
-  const halo_caps *caps = &listing->caps;
+static void list_fill(halo_device_entry *entry, halo_cl_listing *listing) {
+  halo_caps *caps = &listing->caps;
+  halo_probe_facts facts;
+  char *directory = halo_config_cache_dir();
+  if (halo_cl_probe_recall(directory, caps, &facts)) entry->probes = halo_cl_probe_text(&facts);
+  halo_free(directory);
   entry->platform = listing->platform;
   entry->device = listing->device;
   entry->usable = listing->usable;
@@ -88,7 +93,10 @@ halo_status halo_device_list(const char *selector, halo_device_entry **out, int 
 void halo_device_list_release(halo_device_entry *list) {
   if (!list) return;
   list_block *block = list_block_of(list);
-  for (int i = 0; i < block->count; i++) halo_free((char *)block->entries[i].capabilities);
+  for (int i = 0; i < block->count; i++) {
+    halo_free((char *)block->entries[i].capabilities);
+    halo_free((char *)block->entries[i].probes);
+  }
   halo_free(block->listings);
   halo_free(block);
 }

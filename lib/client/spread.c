@@ -5,6 +5,7 @@
 #include "base/memory.h"
 #include "client/executable.h"
 #include "collectives/world.h"
+#include "opencl/probe.h"
 
 #include <string.h>
 
@@ -53,6 +54,8 @@ halo_status halo_executable_place(halo_executable *e, const int *devices, int re
   }
   e->team = (halo_team){
       .world = client->world, .partitions = partitions, .count = parts, .devices = e->devices};
+  halo_cl_probe(halo_executable_home(e)->cl);
+  for (int i = 1; i < e->placement_count; i++) halo_cl_probe(e->placements[i].device->cl);
   return HALO_OK;
 }
 

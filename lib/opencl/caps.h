@@ -30,6 +30,8 @@ typedef struct halo_caps {
   bool denormals_f32;          /* f32 subnormals are kept (see halo_caps_flushes); likewise below */
   bool denormals_f64, denormals_f16;
   bool fma_f32;            /* fma() in f32 is fast and exact */
+  bool contracts;          /* a * b + c is rounded once, though FP_CONTRACT is off */
+  bool converts_f16;       /* vload_half and vstore_half are right; CPUs do without them */
   bool shares_host_memory; /* CL_DEVICE_HOST_UNIFIED_MEMORY */
   bool multiplies_bytes;   /* the compiler does sums of products of four bytes (AVX512-VNNI) */
   bool multiplies_bf16;    /* likewise, of two bf16 numbers, subnormals flushed (AVX512-BF16) */

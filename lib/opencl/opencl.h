@@ -70,6 +70,7 @@ typedef struct halo_cl_device {
   halo_cl_stages *stages;
   halo_cl_ahead *ahead;  /* NULL where nothing limits what is queued */
   double longest;        /* seconds that a launch should take at most; 0: as long as it likes */
+  atomic_bool probed;    /* probe.c's: what could be found out about the device is in `caps` */
   atomic_int references; /* use retain and release */
   void (*destroy)(
       struct halo_cl_device *device); /* called by the one who drops the last reference */
@@ -299,7 +300,20 @@ void halo_cl_memory_trim(halo_cl_device *device);
  * not wanted for ten: a loop finds its blocks in the cache, and a process that needed much once does not keep it. */
 void halo_cl_memory_trim_unused(halo_cl_device *device, double seconds);
 
+/* ---- What was found out about a device (facts.c) ---- */
+
+/* Plain data that an earlier process found out about a device with this driver version, in the cache folder (NULL: none) under a
+ * name that also says the data's form. False, and nothing is written: it is not there, or not whole. */
+bool halo_cl_fact_load(const char *directory, const halo_caps *caps, const char *about, void *data,
+                       size_t size);
+/* Keeps such data; false: there is no folder, or it cannot be written. */
+bool halo_cl_fact_save(const char *directory, const halo_caps *caps, const char *about,
+                       const void *data, size_t size);
+
 /* ---- Programs (program.c, disk.c) ---- */
+
+/* The folder in which the device's programs are kept, or NULL. Lives as long as the device. */
+const char *halo_cl_programs_directory(const halo_cl_device *device);
 
 /* What a piece of a program's source is known by: a key of its text. */
 typedef struct halo_cl_unit_key {

@@ -48,6 +48,10 @@ static void program_destroy(halo_cl_program *program) {
   halo_free(program);
 }
 
+const char *halo_cl_programs_directory(const halo_cl_device *device) {
+  return device->programs->directory;
+}
+
 void halo_cl_programs_release(halo_cl_programs *programs) {
   if (!programs) return;
   for (halo_cl_program *p = programs->first, *next; p; p = next) {
@@ -101,8 +105,8 @@ char *halo_cl_program_options(const halo_caps *caps, const char *extra) {
     halo_strbuf_append(&text, " -cl-fp32-correctly-rounded-divide-sqrt");
   }
   if (halo_caps_flushes(caps)) halo_strbuf_append(&text, " -cl-denorms-are-zero");
-  /* scalar.cl: on CPUs these functions are slower than what stands beside them. */
-  if (caps->is_gpu) halo_strbuf_append(&text, " -DH_HALF_FUNCTIONS");
+  /* half.cl: on CPUs these functions are slower than what stands beside them. */
+  if (caps->is_gpu && caps->converts_f16) halo_strbuf_append(&text, " -DH_HALF_FUNCTIONS");
   if (caps->is_gpu) halo_strbuf_printf(&text, " -DH_HAS_FMA=%d", caps->fma_f32);
   /* Mesa (22.3) takes (long)i < 3, of an int, for what is never true. */
   if (strncmp(caps->platform, "rusticl", strlen("rusticl")) == 0) {

@@ -99,6 +99,7 @@ static void select_floats(cl_device_id id, halo_caps *caps) {
   caps->denormals_f64 = keeps && (f64 & CL_FP_DENORM) != 0;
   caps->denormals_f16 = (f16 & CL_FP_DENORM) != 0;
   caps->fma_f32 = (f32 & CL_FP_FMA) != 0;
+  caps->converts_f16 = true; /* until a probe says otherwise */
   halo_free(extensions);
 }
 

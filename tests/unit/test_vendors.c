@@ -13,6 +13,7 @@
 static void set_up(void) {
   setenv("HALO_CPU", "off", 1);
   setenv("HALO_TREAT_AS", "gpu", 1);
+  setenv("HALO_PROBES", "off", 1); /* test_probes.c has these */
   unsetenv("HALO_KERNELS");
   setenv("HALO_SEPARATE_MEMORY", "1", 1);
 }

@@ -8,6 +8,7 @@
 #include <dlfcn.h>
 #include <pthread.h>
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -31,6 +32,12 @@ static atomic_int vendor_maps; /* of memory, made so far */
 static atomic_int vendor_short_reads; /* of 4 bytes at most, */
 static atomic_int vendor_pinned;      /* and those of them that go to memory which was mapped */
 static cl_bool vendor_builds_nothing; /* and does not say why */
+static const char *vendor_refused;    /* text with which programs do not build; NULL: none */
+static unsigned vendor_words;         /* of local memory that programs may define; 0: any number */
+static atomic_int vendor_probes;      /* programs of probes that were built */
+static const char *vendor_deadly;     /* the kernel that the context does not survive, or, */
+static cl_bool vendor_ends;           /* the process; NULL: none */
+static const char *vendor_extension;  /* that the driver states, too; NULL: none */
 static size_t vendor_spoils;          /* blocking reads of so many bytes give something else */
 static atomic_int vendor_launches;    /* made so far, */
 static atomic_int vendor_with_offset; /* and those of them that have an offset */
@@ -54,6 +61,14 @@ __attribute__((used)) static cl_int (*const vendor_link)(cl_uint, cl_platform_id
 
 cl_int clGetDeviceInfo(cl_device_id device, cl_device_info what, size_t size, void *out,
                        size_t *length) {
+  if (what == CL_DEVICE_EXTENSIONS && vendor_extension) {
+    char text[4096];
+    cl_int code = VENDOR_REAL(clGetDeviceInfo, device, what, sizeof text - 64, text, NULL);
+    strcat(strcat(text, " "), vendor_extension);
+    if (length) *length = strlen(text) + 1;
+    if (out) memcpy(out, text, strlen(text) + 1);
+    return code;
+  }
   if (what == CL_DEVICE_MAX_MEM_ALLOC_SIZE && vendor_allocation) {
     if (length) *length = sizeof(cl_ulong);
     if (out) *(cl_ulong *)out = vendor_allocation;
@@ -101,7 +116,7 @@ cl_int clSetKernelArg(cl_kernel kernel, cl_uint index, size_t size, const void *
 static double vendor_model(cl_kernel kernel, cl_uint dims, const size_t *global,
                            const size_t *local) {
   double seconds = vendor_group_seconds;
-  for (cl_uint d = 0; d < dims; d++) seconds *= (double)(global[d] / local[d]);
+  for (cl_uint d = 0; d < dims; d++) seconds *= (double)(global[d] / (local ? local[d] : 1));
   for (int i = 0; i < vendor_number_count && vendor_factor > 0; i++) {
     if (vendor_numbers[i].kernel != kernel) continue;
     seconds = (double)vendor_numbers[i].value * 1e-9 * vendor_factor;
@@ -137,6 +152,17 @@ static void vendor_begin_delay(cl_command_queue queue, double seconds) {
   pthread_detach(thread);
 }
 
+/* A new context may lie where a dead one was. */
+cl_context clCreateContext(const cl_context_properties *properties, cl_uint count,
+                           const cl_device_id *devices,
+                           void(CL_CALLBACK *notify)(const char *, const void *, size_t, void *),
+                           void *user, cl_int *code) {
+  cl_context context = VENDOR_REAL(clCreateContext, properties, count, devices, notify, user, code);
+  cl_context dead = context;
+  atomic_compare_exchange_strong(&vendor_dead, &dead, NULL);
+  return context;
+}
+
 static cl_bool vendor_is_dead(cl_command_queue queue) {
   cl_context context = NULL;
   cl_context dead = atomic_load(&vendor_dead);
@@ -151,7 +177,7 @@ cl_int clEnqueueNDRangeKernel(cl_command_queue queue, cl_kernel kernel, cl_uint 
                               cl_uint count, const cl_event *list, cl_event *event) {
   if (vendor_is_dead(queue)) return CL_INVALID_COMMAND_QUEUE;
   for (cl_uint d = 1; d < dims && vendor_groups_most; d++) {
-    if (global[d] / local[d] > vendor_groups_most) return CL_INVALID_GLOBAL_WORK_SIZE;
+    if (global[d] / (local ? local[d] : 1) > vendor_groups_most) return CL_INVALID_GLOBAL_WORK_SIZE;
   }
   int number = atomic_fetch_add(&vendor_launches, 1) + 1;
   if (offset) atomic_fetch_add(&vendor_with_offset, 1);
@@ -160,7 +186,12 @@ cl_int clEnqueueNDRangeKernel(cl_command_queue queue, cl_kernel kernel, cl_uint 
   cl_int code = VENDOR_REAL(clEnqueueNDRangeKernel, queue, kernel, dims, offset, global, local,
                             count, list, event);
   if (!vendor_later) usleep((useconds_t)(seconds * 1e6));
-  if (number == vendor_deadly_launch || (vendor_watchdog > 0 && seconds > vendor_watchdog)) {
+  char name[64] = "";
+  VENDOR_REAL(clGetKernelInfo, kernel, CL_KERNEL_FUNCTION_NAME, sizeof name, name, NULL);
+  bool deadly = vendor_deadly && strcmp(name, vendor_deadly) == 0;
+  if (deadly && vendor_ends) _exit(0);
+  if (deadly || number == vendor_deadly_launch ||
+      (vendor_watchdog > 0 && seconds > vendor_watchdog)) {
     cl_context context;
     VENDOR_REAL(clGetCommandQueueInfo, queue, CL_QUEUE_CONTEXT, sizeof context, &context, NULL);
     atomic_store(&vendor_dead, context);
@@ -258,6 +289,16 @@ cl_int clBuildProgram(cl_program program, cl_uint count, const cl_device_id *dev
                       const char *options, void(CL_CALLBACK *notify)(cl_program, void *),
                       void *user) {
   if (vendor_builds_nothing) return CL_BUILD_PROGRAM_FAILURE;
+  static char source[1 << 20];
+  source[0] = '\0';
+  VENDOR_REAL(clGetProgramInfo, program, CL_PROGRAM_SOURCE, sizeof source, source, NULL);
+  if (vendor_refused && strstr(source, vendor_refused)) return CL_BUILD_PROGRAM_FAILURE;
+  const char *words = strstr(source, "#define PROBE_WORDS ");
+  if (words) atomic_fetch_add(&vendor_probes, 1);
+  if (words && vendor_words && strstr(source, "probe_local") &&
+      strtoul(words + strlen("#define PROBE_WORDS "), NULL, 10) > vendor_words) {
+    return CL_BUILD_PROGRAM_FAILURE;
+  }
   char known[1024];
   const char *at = vendor_option ? strstr(options, vendor_option) : NULL;
   if (at) {

@@ -4,9 +4,14 @@
 #include "kernels/dot/gemm.h"
 
 #ifdef HALO_HAVE_CLBLAST
+#include "base/memory.h"
+#include "base/strbuf.h"
+
 #include <clblast_c.h>
 #include <dlfcn.h>
+#include <inttypes.h>
 #include <pthread.h>
+#include <sys/stat.h>
 
 static __typeof__(&CLBlastSgemmStridedBatched) gemm_f32; /* NULL: CLBlast is not installed */
 static __typeof__(&CLBlastDgemmStridedBatched) gemm_f64;
@@ -26,6 +31,18 @@ bool halo_gemm_available(const char **why) {
   pthread_once(&once, gemm_open);
   *why = "CLBlast is not installed (libclblast.so.1)";
   return gemm_f32 != NULL;
+}
+
+char *halo_gemm_library(void) {
+  Dl_info about;
+  struct stat file;
+  halo_strbuf text = {0};
+  if (!dladdr((void *)gemm_f32, &about) || !about.dli_fname) return NULL;
+  if (stat(about.dli_fname, &file) != 0) return NULL;
+  halo_strbuf_printf(&text, "%s, %" PRIu64 " bytes of %" PRIu64 ".%" PRIu64, about.dli_fname,
+                     (uint64_t)file.st_size, (uint64_t)file.st_mtim.tv_sec,
+                     (uint64_t)file.st_mtim.tv_nsec);
+  return halo_strbuf_take(&text);
 }
 
 halo_status halo_gemm_enqueue(cl_command_queue queue, const halo_gemm *g, const cl_mem *memories,
@@ -58,6 +75,8 @@ bool halo_gemm_available(const char **why) {
   *why = "the library was built without CLBlast";
   return false;
 }
+
+char *halo_gemm_library(void) { return NULL; }
 
 halo_status halo_gemm_enqueue(cl_command_queue queue, const halo_gemm *g, const cl_mem *memories,
                               const size_t *offsets, cl_event *event) {

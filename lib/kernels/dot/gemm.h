@@ -17,12 +17,16 @@ typedef struct halo_gemm {
 
 /* Whether the library was built with CLBlast, and finds it; else why not. Any thread may ask. */
 bool halo_gemm_available(const char **why);
+/* The file that CLBlast was opened from, and its state, in one text; NULL: unknown. CLBlast tells no version. Free with halo_free. Only
+ * after halo_gemm_available. */
+char *halo_gemm_library(void);
 /* Queues a product. Memories and offsets (elements) are those of A, B, C; `event` as for
  * clEnqueueNDRangeKernel. HALO_UNIMPLEMENTED without CLBlast. Only after halo_gemm_available. */
 halo_status halo_gemm_enqueue(cl_command_queue queue, const halo_gemm *gemm, const cl_mem *memories,
                               const size_t *offsets, cl_event *event);
 
-/* On a GPU: the first call has CLBlast compute a product, and checks it. HALO_UNIMPLEMENTED if that is wrong; from then on
+/* On a GPU: the first call has CLBlast compute a product, and checks it; what came of it is kept on disk for this library and
+ * driver. HALO_UNIMPLEMENTED if that is wrong; from then on
  * the device's capabilities say so, and no plan takes CLBlast. Only after halo_gemm_available. */
 halo_status halo_gemm_check(halo_cl_device *device);
 

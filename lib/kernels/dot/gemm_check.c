@@ -2,6 +2,7 @@
 /* kernels/dot/gemm_check.c: one product by CLBlast whose result is checked, since CLBlast before 1.6.3 computes wrong ones on some
  * GPUs and tells no version at run time. */
 #include "base/memory.h"
+#include "base/strbuf.h"
 #include "kernels/dot/gemm.h"
 #include "opencl/event.h"
 
@@ -76,6 +77,28 @@ static halo_status check_product(halo_cl_device *device, bool *right) {
   return status;
 }
 
+/* Finds out whether products are right, from disk or by one. */
+static halo_status check_once(halo_cl_device *device, bool *right) {
+  const char *directory = halo_cl_programs_directory(device);
+  char *library = halo_gemm_library();
+  halo_strbuf about = {0};
+  uint8_t kept = 0;
+  if (library) halo_strbuf_printf(&about, "CLBlast's product 1, by %s", library);
+  const char *name = library ? halo_strbuf_text(&about) : NULL;
+  halo_status status = HALO_OK;
+  if (name && halo_cl_fact_load(directory, &device->caps, name, &kept, sizeof kept)) {
+    *right = kept;
+  } else {
+    status = check_product(device, right);
+    kept = *right;
+    if (name && status == HALO_OK)
+      halo_cl_fact_save(directory, &device->caps, name, &kept, sizeof kept);
+  }
+  halo_strbuf_deinit(&about);
+  halo_free(library);
+  return status;
+}
+
 halo_status halo_gemm_check(halo_cl_device *device) {
   static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
   halo_caps *caps = &device->caps;
@@ -85,7 +108,7 @@ halo_status halo_gemm_check(halo_cl_device *device) {
   bool wrong = halo_caps_clblast_is_wrong(caps);
   if (!caps->clblast_is_right && !wrong) {
     bool right = false;
-    status = check_product(device, &right);
+    status = check_once(device, &right);
     wrong = status == HALO_OK && !right;
     caps->clblast_is_right = right;
     __atomic_store_n(&caps->clblast_is_wrong, wrong, __ATOMIC_RELEASE); /* plans are being made */
