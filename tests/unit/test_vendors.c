@@ -125,57 +125,70 @@ static int long_run(halo_executable *executable, halo_buffer *x, float *sums) {
   return vendor_launches - before;
 }
 
-/* A launch that takes much longer than its estimate is cut by what its parts took, before the watchdog sees it. Parts along x know
- * their groups. Where the whole is known to be short, it is launched as one. */
-START_TEST(long_launch) {
+/* A program that sums rows, of which x has numbers, in launches that may be cut. */
+typedef struct long_case {
+  halo_client *client;
+  halo_executable *executable;
+  halo_buffer *x;
+} long_case;
+
+/* With `rest` behind the sum r. Element i of x is i / 512. */
+static long_case long_open(const char *rest) {
+  char text[1024];
+  long_case c;
   set_up();
   setenv("HALO_LAUNCH_TIME", "200", 1);
   setenv("HALO_KERNELS", "reduce:row", 1);
-  halo_client *client = run_client(NULL);
-  halo_executable *executable =
-      run_compile(client, LONG_SUM "  ROOT t = (f32[" LONG_ROWS "]) tuple(r)\n}\n");
+  c.client = run_client(NULL);
+  snprintf(text, sizeof text, LONG_SUM "%s}\n", rest);
+  c.executable = run_compile(c.client, text);
   float *values = malloc(sizeof *values * LONG_COUNT * 512);
-  float *sums = malloc(sizeof *sums * LONG_COUNT);
   for (int i = 0; i < LONG_COUNT * 512; i++) values[i] = (float)(i / 512);
-  halo_buffer *x;
-  ck_ok(halo_buffer_from_host(client, values, halo_executable_argument_shape(executable, 0), &x));
+  const halo_shape *shape = halo_executable_argument_shape(c.executable, 0);
+  ck_ok(halo_buffer_from_host(c.client, values, shape, &c.x));
+  free(values);
+  return c;
+}
+
+static void long_close(long_case *c) {
+  halo_buffer_release(c->x);
+  halo_executable_release(c->executable);
+  halo_client_release(c->client);
+}
+
+#define LONG_ROOT "  ROOT t = (f32[" LONG_ROWS "]) tuple(r)\n"
+
+/* A launch that takes much longer than its estimate is cut by what its parts took, before the watchdog sees it. Parts along x know
+ * their groups. Where the whole is known to be short, it is launched as one. */
+START_TEST(long_launch) {
+  long_case c = long_open(LONG_ROOT);
+  float *sums = malloc(sizeof *sums * LONG_COUNT);
   vendor_group_seconds = 5e-5; /* all of it: 0.2 s */
   vendor_watchdog = 0.05;
   for (int run = 0; run < 2; run++) {
-    int offsets = vendor_with_offset, launches = long_run(executable, x, sums);
+    int offsets = vendor_with_offset, launches = long_run(c.executable, c.x, sums);
     ck_assert_int_ge(launches, 20);
     ck_assert_int_eq(vendor_with_offset - offsets, launches - 1);
     for (int i = 0; i < LONG_COUNT; i++) ck_assert_float_eq(sums[i], (float)i * 512);
   }
   ck_assert_double_le(vendor_longest, 0.02);
   vendor_group_seconds = 0;
-  const halo_step *step = &executable->plan->steps.data[0];
-  ck_assert(halo_watch_may_cut(executable->placements[0].program, step));
-  halo_watch_note(executable->placements[0].program, step, LONG_COUNT, 1e-4);
-  ck_assert_int_eq(long_run(executable, x, sums), 1);
+  const halo_step *step = &c.executable->plan->steps.data[0];
+  ck_assert(halo_watch_may_cut(c.executable->placements[0].program, step));
+  halo_watch_note(c.executable->placements[0].program, step, LONG_COUNT, 1e-4);
+  ck_assert_int_eq(long_run(c.executable, c.x, sums), 1);
   for (int i = 0; i < LONG_COUNT; i++) ck_assert_float_eq(sums[i], (float)i * 512);
-  halo_buffer_release(x);
-  halo_executable_release(executable);
-  halo_client_release(client);
-  free(values);
+  long_close(&c);
   free(sums);
 }
 END_TEST
 
 /* A part that fails is named as a whole launch is. */
 START_TEST(long_launch_fails) {
-  set_up();
-  setenv("HALO_LAUNCH_TIME", "200", 1);
-  setenv("HALO_KERNELS", "reduce:row", 1);
-  halo_client *client = run_client(NULL);
-  halo_executable *executable =
-      run_compile(client, LONG_SUM "  ROOT t = (f32[" LONG_ROWS "]) tuple(r)\n}\n");
-  float *values = calloc(LONG_COUNT * 512, sizeof *values);
-  halo_buffer *x, *result;
-  ck_ok(halo_buffer_from_host(client, values, halo_executable_argument_shape(executable, 0), &x));
-  free(values);
+  long_case c = long_open(LONG_ROOT);
+  halo_buffer *result;
   vendor_deadly_launch = vendor_launches + 2;
-  halo_status status = halo_executable_execute(executable, &x, 1, NULL, &result);
+  halo_status status = halo_executable_execute(c.executable, &c.x, 1, NULL, &result);
   if (status == HALO_OK) {
     float sums[LONG_COUNT];
     status = halo_buffer_to_host(result, sums, sizeof sums);
@@ -183,41 +196,31 @@ START_TEST(long_launch_fails) {
   }
   ck_assert_int_ne(status, HALO_OK);
   ck_message_has("kernel r reduce");
-  halo_buffer_release(x);
-  halo_executable_release(executable);
-  halo_client_release(client);
+  long_close(&c);
 }
 END_TEST
 
 /* Of two runs that overlap, the one that was started first has the first state of random numbers, though it waits for the device
  * longer. */
 START_TEST(long_launch_random) {
-  set_up();
-  setenv("HALO_KERNELS", "reduce:row", 1);
-  setenv("HALO_LAUNCH_TIME", "200", 1);
-  halo_client *client = run_client(NULL);
-  halo_executable *executable =
-      run_compile(client, LONG_SUM
-                  "  s = u64[2] rng-get-and-update-state(), delta=1, control-predecessors={r}\n"
-                  "  ROOT t = (f32[" LONG_ROWS "], u64[2]) tuple(r, s)\n}\n");
-  const halo_steps *steps = &executable->plan->steps;
+  long_case c = long_open(
+      "  s = u64[2] rng-get-and-update-state(), delta=1, control-predecessors={r}\n"
+      "  ROOT t = (f32[" LONG_ROWS "], u64[2]) tuple(r, s)\n");
+  const halo_steps *steps = &c.executable->plan->steps;
   ck_assert_int_eq(steps->data[0].kind, HALO_STEP_KERNEL);
   ck_assert_int_eq(steps->data[1].kind, HALO_STEP_RANDOM);
-  float *values = calloc(LONG_COUNT * 512, sizeof *values);
-  halo_buffer *x, *results[2][2];
-  ck_ok(halo_buffer_from_host(client, values, halo_executable_argument_shape(executable, 0), &x));
-  free(values);
-  halo_cl_device *device = client->devices[0].cl;
+  halo_buffer *results[2][2];
+  halo_cl_device *device = c.client->devices[0].cl;
   cl_int code;
   cl_event held = clCreateUserEvent(device->context, &code);
   ck_assert_int_eq(code, CL_SUCCESS);
   ck_assert_int_eq(halo_cl.clEnqueueBarrierWithWaitList(device->queue, 1, &held, NULL), CL_SUCCESS);
   int launches = vendor_launches;
-  ck_ok(halo_executable_execute(executable, &x, 1, NULL, results[0]));
+  ck_ok(halo_executable_execute(c.executable, &c.x, 1, NULL, results[0]));
   usleep(200000);
   ck_assert_int_eq(vendor_launches, launches); /* its thread waits until the queue is empty */
-  halo_watch_note(executable->placements[0].program, &steps->data[0], LONG_COUNT, 1e-6);
-  ck_ok(halo_executable_execute(executable, &x, 1, NULL, results[1]));
+  halo_watch_note(c.executable->placements[0].program, &steps->data[0], LONG_COUNT, 1e-6);
+  ck_ok(halo_executable_execute(c.executable, &c.x, 1, NULL, results[1]));
   ck_assert_int_ge(vendor_launches, launches + 1);
   clSetUserEventStatus(held, CL_COMPLETE);
   for (uint64_t run = 0; run < 2; run++) {
@@ -227,9 +230,7 @@ START_TEST(long_launch_random) {
     for (int i = 0; i < 2; i++) halo_buffer_release(results[run][i]);
   }
   halo_cl.clReleaseEvent(held);
-  halo_buffer_release(x);
-  halo_executable_release(executable);
-  halo_client_release(client);
+  long_close(&c);
 }
 END_TEST
 
@@ -449,7 +450,7 @@ END_TEST
 
 /* ---- Memory ---- */
 
-/* What drivers would have to set aside as private memory of all work items at once lies in a scratch of 8 MiB, of which 3495 work
+/* Memory that drivers would have to set aside for all work items at once lies in a scratch of 8 MiB, of which 3495 work
  * items have a piece each: 13 groups of 256 are one part of the launch, and there are two parts. */
 START_TEST(arrays_of_work_items) {
   set_up();
@@ -623,7 +624,7 @@ END_TEST
 
 /* ---- Copies to the host ---- */
 
-/* What the host asks a loop and a branch goes to memory that is pinned and mapped once. */
+/* The host reads conditions of loops and branches into memory that is pinned and mapped once. */
 START_TEST(pinned_answers) {
   set_up();
   setenv("HALO_KERNELS", "-region:kernel", 1);
