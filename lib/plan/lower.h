@@ -14,8 +14,4 @@
 halo_status halo_plan_lower(halo_module *module, const halo_caps *caps, const char *kernels,
                             const halo_plan_limits *limits, halo_plan **out);
 
-/* Seconds that a run is expected to take on a target, by the prices of its steps, one after the other: of a loop of
- * unknown length 16 rounds, of a conditional the branch that takes longest. */
-double halo_plan_seconds(const halo_plan *plan, const halo_target *target, const halo_caps *caps);
-
 #endif
