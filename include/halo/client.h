@@ -156,7 +156,8 @@ typedef struct halo_device_entry {
 /* Lists all OpenCL devices without opening any. `selector` has the form of
  * halo_client_options.device, may be a list, and may be NULL. Devices "null:FILE" come first; if
  * the selector names only such devices, they are the whole list. The caller releases *out with
- * halo_device_list_release. Returns HALO_NO_DEVICE as halo_client_create does. It is not an error
+ * halo_device_list_release. Returns HALO_NO_DEVICE as halo_client_create does, and HALO_INVALID_ARGUMENT
+ * where the environment has a misspelt variable (HALO_DEVCIE). It is not an error
  * if no device matches the selector: then no entry is `chosen`. */
 HALO_API HALO_MUST_USE halo_status halo_device_list(const char *selector, halo_device_entry **out,
                                                     int *count);

@@ -23,7 +23,8 @@ typedef struct halo_pass_options {
 } halo_pass_options;
 
 /* A copy of `module` after the passes, released by the caller; `module` is not changed. `options`
- * may be NULL. Returns HALO_INVALID_ARGUMENT if `disabled` names no pass, HALO_UNIMPLEMENTED if
+ * may be NULL. Returns HALO_INVALID_ARGUMENT if `disabled` names no pass or the environment has a
+ * misspelt variable (HALO_DISABEL_PASSES), HALO_UNIMPLEMENTED if
  * inlining would make the module too large, and HALO_INTERNAL if a pass broke the module. */
 HALO_API HALO_MUST_USE halo_status halo_module_optimize(const halo_module *module,
                                                         const halo_pass_options *options,

@@ -63,6 +63,7 @@ static halo_status list_find(const halo_cl_items *items, list_listings *all, int
 
 halo_status halo_device_list(const char *selector, halo_device_entry **out, int *count) {
   if (!out || !count) return halo_fail(HALO_INVALID_ARGUMENT, "halo_device_list: NULL argument");
+  HALO_TRY(halo_config_check_names());
   *out = NULL;
   *count = 0;
   halo_cl_items items = {0};

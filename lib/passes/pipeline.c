@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* passes/pipeline.c: running the passes of passes.def in their order. */
+#include "base/config.h"
 #include "base/strbuf.h"
 #include "partition/partition.h"
 #include "passes/passes.h"
@@ -168,6 +169,7 @@ halo_status halo_module_optimize(const halo_module *module, const halo_pass_opti
     return halo_fail(HALO_INVALID_ARGUMENT, "halo_module_optimize: NULL argument");
   }
   *out = NULL;
+  HALO_TRY(halo_config_check_names());
   optimize_request request = {.module = module, .options = options};
   HALO_TRY(halo_memory_guard(optimize_run, &request));
   *out = request.out;

@@ -4,6 +4,7 @@
 #include "base/memory.h"
 #include "base/strbuf.h"
 #include "halo/client.h"
+#include "halo/passes.h"
 #include "opencl/api.h"
 #include "opencl/event.h"
 #include "opencl_test.h"
@@ -93,11 +94,21 @@ START_TEST(config_names) {
   }
   halo_client *client;
   setenv("HALO_DEVCIE", "cpu", 1);
-  halo_status status = halo_client_create(NULL, &client);
-  unsetenv("HALO_DEVCIE");
-  ck_assert_int_eq(status, HALO_INVALID_ARGUMENT);
+  ck_assert_int_eq(halo_client_create(NULL, &client), HALO_INVALID_ARGUMENT);
   ck_assert_ptr_null(client);
   ck_message_has("HALO_DEVICE");
+  halo_device_entry *entries;
+  int count;
+  ck_assert_int_eq(halo_device_list(NULL, &entries, &count), HALO_INVALID_ARGUMENT);
+  ck_message_has("HALO_DEVICE");
+  halo_module *module, *optimized;
+  const char text[] = "HloModule m\nENTRY e {\n  ROOT x = f32[] parameter(0)\n}\n";
+  ck_assert_int_eq(halo_module_parse(text, strlen(text), "m", &module), HALO_OK);
+  ck_assert_int_eq(halo_module_optimize(module, NULL, &optimized), HALO_INVALID_ARGUMENT);
+  ck_assert_ptr_null(optimized);
+  ck_message_has("HALO_DEVICE");
+  halo_module_release(module);
+  unsetenv("HALO_DEVCIE");
 }
 END_TEST
 

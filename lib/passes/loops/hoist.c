@@ -138,17 +138,12 @@ static halo_instr *hoist_copy(hoist_state *s, halo_rewriter *outside, halo_instr
     return halo_rewrite_make_shared_constant(outside, instr, instr->literal);
   }
   HALO_VEC(halo_instr *) operands = {0};
-  HALO_VEC(halo_attr) attrs = {0};
   for (int32_t o = 0; o < instr->operand_count; o++) {
     halo_vec_push(&operands, halo_pointer_map_get(&s->copies, instr->operands[o]));
   }
-  for (int32_t a = 0; a < instr->attr_count; a++) {
-    if (instr->attrs[a].id != HALO_ATTR_METADATA) halo_vec_push(&attrs, instr->attrs[a]);
-  }
   halo_instr *copy = halo_rewrite_make(outside, instr, instr->opcode, instr->shape, operands.data,
-                                       operands.count, attrs.data, attrs.count);
+                                       operands.count, instr->attrs, instr->attr_count);
   halo_vec_deinit(&operands);
-  halo_vec_deinit(&attrs);
   return copy;
 }
 
