@@ -14,6 +14,7 @@ void region_add_price(region_price *sum, const region_price *one) {
   sum->loops += one->loops;
   sum->calls += one->calls;
   if (one->depth > sum->depth) sum->depth = one->depth;
+  sum->private_bytes += one->private_bytes;
   sum->as_steps += one->as_steps;
   sum->in_region += one->in_region;
   sum->rounds += one->rounds;
@@ -51,6 +52,7 @@ static region_price region_price_loop(const region_state *e, const halo_step *st
   double rounds = known ? (double)step->trips : LOWER_ROUNDS;
   price.why = region_refuse_loop(e, &condition, &price, known);
   price.steps += condition.steps;
+  price.private_bytes += condition.private_bytes;
   price.loops++;
   price.depth++;
   price.endless |= !known;
@@ -113,6 +115,7 @@ static region_price region_price_branches(const region_state *e, const halo_step
     price.steps += branch.steps;
     price.loops += branch.loops;
     calls += branch.calls;
+    price.private_bytes += branch.private_bytes;
     if (branch.depth > price.depth) price.depth = branch.depth;
     if (branch.as_steps > price.as_steps) price.as_steps = branch.as_steps;
     if (branch.in_region > price.in_region) price.in_region = branch.in_region;
@@ -147,6 +150,13 @@ static double region_rounds(const region_state *e, const halo_step *step) {
   return (items + done) / (items < group ? items : group);
 }
 
+static int64_t region_private_bytes(const region_state *e, const halo_step *step) {
+  const halo_plan_unit *unit = &e->s->plan->units.data[step->unit];
+  int64_t bytes = 0;
+  for (int32_t k = 0; k < unit->kernel_count; k++) bytes += unit->kernels[k]->facts.private_bytes;
+  return bytes;
+}
+
 region_price region_price_step(const region_state *e, const halo_step *step) {
   const halo_prices *p = &e->target->prices;
   if (step->kind == HALO_STEP_WHILE) return region_price_loop(e, step);
@@ -155,6 +165,7 @@ region_price region_price_step(const region_state *e, const halo_step *step) {
   if (step->kind == HALO_STEP_KERNEL) {
     bool plain = lower_is_plain(e->unit_is_plain, step);
     price.why = plain ? NULL : "a step's kernel cannot be part of another";
+    price.private_bytes = region_private_bytes(e, step);
   } else if (step->kind != HALO_STEP_COPY) {
     price.why = "a step is neither a kernel nor a copy";
   }

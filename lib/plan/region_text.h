@@ -13,6 +13,7 @@ typedef struct region_price {
   int32_t loops;              /* places within where it may go on: loops, and what the host does */
   int32_t calls;              /* of these: see region_is_hosted */
   int32_t depth;              /* of loops */
+  int64_t private_bytes;      /* arrays that a work item of the kernels has, all together */
   double as_steps, in_region; /* seconds: as single steps, and within one work group */
   double rounds;              /* of loops that a work item does together: at most, by estimate */
 } region_price;

@@ -42,12 +42,16 @@ static const char REGION_BUFFERS[] = "a kernel cannot have so many buffers";
 static const char *region_refuse(const region_sum *sum) {
   const region_price *price = &sum->price;
   int32_t most = price->loops ? REGION_STEPS : REGION_STRAIGHT_STEPS;
-  uint64_t most_rounds = sum->e->s->caps->max_rounds;
+  const halo_caps *caps = sum->e->s->caps;
+  uint64_t most_rounds = caps->max_rounds;
   if (price->why) return price->why;
   if (most_rounds && price->rounds > (double)most_rounds) {
     return "the device ends kernels of so many rounds";
   }
   if (price->steps > most) return "there are too many steps";
+  if (!caps->is_cpu && price->private_bytes > halo_caps_private_bytes(caps)) {
+    return "its steps have too large private arrays";
+  }
   bool exceed = region_buffers_exceed(sum->e, &sum->buffers);
   return exceed ? REGION_BUFFERS : NULL;
 }

@@ -230,7 +230,7 @@ START_TEST(assign_shares) {
 }
 END_TEST
 
-/* What is over before a result is written lies in that result's memory rather than in an arena that grows for it; not
+/* A temporary that is over before a result is written lies in that result's memory rather than in an arena that grows for it; not
  * where the module has the result take over an argument. */
 START_TEST(assign_in_results) {
   enum { KIB = 1024 };
@@ -402,6 +402,63 @@ START_TEST(kept_memory) {
 }
 END_TEST
 
+/* ---- Private memory ---- */
+
+/* A GPU of 40 units: with 16 GiB a work item should have 3276 bytes of private arrays at most, with 160 GiB 32 KiB. */
+#define PRIVATE_GPU "kind = gpu\ncompute_units = 40\nmax_work_group = 256\nmax_items = 256 256 64\n"
+#define PRIVATE_SMALL PRIVATE_GPU "global_memory = 16G\nmax_allocation = 4G\nlocal_memory = 48K\n"
+#define PRIVATE_LARGE PRIVATE_GPU "global_memory = 160G\nmax_allocation = 4G\nlocal_memory = 48K\n"
+
+static void check_chosen(const char *device, const char *kernels, const char *text,
+                         const char *expected) {
+  setenv("HALO_KERNELS", kernels, 1);
+  halo_executable *e = run_compile_for(device, text);
+  unsetenv("HALO_KERNELS");
+  const char *explain = halo_executable_report(e, HALO_REPORT_EXPLAIN);
+  ck_assert_msg(strstr(explain, expected), "%s: no %s:\n%s", kernels, expected, explain);
+  ck_assert_msg(run_count(explain, "attention.result: ") == 1, "the choice is reported twice:\n%s",
+                explain);
+  halo_executable_release(e);
+}
+
+/* An implementation whose private arrays take too much gives way to one that has less, unless the user's list forces it or
+ * leaves nothing else. */
+START_TEST(private_arrays) {
+  char *text = read_text(GOLDEN_DIR "/attention.hlo");
+  check_chosen(PRIVATE_LARGE, "-attention:tile", text, "-> attention:item");
+  check_chosen(PRIVATE_SMALL, "-attention:tile", text, "-> attention:loop");
+  check_chosen(PRIVATE_SMALL, "attention:item", text, "-> attention:item");
+  check_chosen(PRIVATE_SMALL, "-attention:tile,-attention:loop", text, "-> attention:item");
+  halo_free(text);
+}
+END_TEST
+
+/* The arrays of a region's steps are those of one kernel. A factorisation keeps 24 x 24 numbers in a work item's memory, 2368
+ * bytes; two of them are too much for the smaller device. */
+START_TEST(private_arrays_of_regions) {
+#define PRIVATE_FACTORS(of)                                                                        \
+  "(f32[24,24]{0,1}, s32[24], s32[]) custom-call(" of                                              \
+  "), "                                                                                            \
+  "custom_call_target=\"lapack_sgetrf_ffi\", operand_layout_constraints={f32[24,24]{0,1}}, "       \
+  "api_version=API_VERSION_TYPED_FFI, backend_config={}\n"
+  static const char text[] =
+      "HloModule m\nENTRY e {\n  x = f32[24,24] parameter(0)\n  a = " PRIVATE_FACTORS("x")
+      "  l = f32[24,24]{0,1} get-tuple-element(a), index=0\n"
+      "  p = s32[24] get-tuple-element(a), index=1\n  b = " PRIVATE_FACTORS("l")
+      "  m = f32[24,24]{0,1} get-tuple-element(b), index=0\n"
+      "  ROOT t = (f32[24,24], s32[24]) tuple(m, p)\n}\n";
+  static const char *const devices[] = {PRIVATE_LARGE, PRIVATE_SMALL};
+  setenv("HALO_KERNELS", "-lapack:host,lapack:item,region:kernel", 1);
+  for (int i = 0; i < 2; i++) {
+    halo_executable *e = run_compile_for(devices[i], text);
+    const char *plan = halo_executable_report(e, HALO_REPORT_PLAN);
+    ck_assert_msg((strstr(plan, "region:kernel") != NULL) == (i == 0), "%s", plan);
+    halo_executable_release(e);
+  }
+  unsetenv("HALO_KERNELS");
+}
+END_TEST
+
 int main(void) {
   Suite *suite = suite_create("plan_memory");
   TCase *assign = tcase_create("assign"), *copies = tcase_create("copies");
@@ -414,7 +471,10 @@ int main(void) {
   tcase_add_test(copies, copies_in_loops);
   tcase_add_test(copies, copies_keep_values);
   tcase_add_test(copies, kept_memory);
-  TCase *cases[] = {assign, copies};
+  TCase *items = tcase_create("private");
+  tcase_add_test(items, private_arrays);
+  tcase_add_test(items, private_arrays_of_regions);
+  TCase *cases[] = {assign, copies, items};
   for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
     tcase_set_timeout(cases[i], 120);
     suite_add_tcase(suite, cases[i]);

@@ -206,6 +206,7 @@ halo_status halo_conv_depthwise_lower(halo_lowering *l) {
   halo_helpers_call(&p, &k, "H_TAP", "_tap", "k, x");
   depthwise_size_holes(&k, d);
   depthwise_store_hole(&p, &k, d, out);
+  halo_kernel_private(l, d->block * d->b.w, halo_type_size(v->accumulator));
   halo_helpers_finish(&p, &k);
   halo_launch *launch = halo_helpers_launch(&p, "conv:depthwise");
   int64_t size = v->conv->shape->dims[v->dims->out_spatial[d->along]];

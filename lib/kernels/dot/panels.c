@@ -214,6 +214,8 @@ void halo_panels_template(halo_helpers *helpers, halo_template *k, const halo_pa
   halo_template_define_int(k, "H_PARTS", sizes->cuts);
   bool whole = sizes->rows % b->mr == 0 && sizes->columns % b->nr == 0;
   halo_template_define_int(k, "H_RIM", sizes->shared || !whole);
+  /* The sums, those of a stretch, and the panel on its way to what finishes it element by element. */
+  halo_kernel_private(helpers->l, 3 * b->mr * b->nr, halo_ctype_size(type));
 }
 
 void halo_panels_result(halo_helpers *helpers, halo_template *k, bool split) {

@@ -164,6 +164,10 @@ static halo_status cholesky_panels_lower(halo_lowering *l) {
   halo_template_define_int(&k, "H_ROWS", cut.rows);
   halo_template_define_int(&k, "H_NV", cut.vectors);
   halo_kernel_group(l, 1, 1);
+  size_t size = halo_type_size(type);
+  halo_kernel_private(l, halo_private_room(cut.columns * cut.columns, size), size);
+  halo_kernel_private(l, halo_private_room(cut.columns, size), size);
+  halo_kernel_private(l, cut.rows * cut.vectors * cut.lanes, size);
   halo_helpers_finish(&p, &k);
   for (int64_t turn = 0; turn < cut.panels; turn++) {
     for (int32_t a = 0; a < p.e.args.count; a++) { /* the one argument that is no buffer */

@@ -89,8 +89,9 @@ static const char *lines_pointers(halo_helpers *p, const lines_cut *cut,
   const char *type = halo_ctype_compute(v->type);
   int64_t size = v->rows * cut->stride;
   if (cut->own) {
-    long long room = (long long)halo_private_room(size, halo_type_size(v->type));
-    return halo_arena_printf(l->arena, "  %s w[%lld];", type, room);
+    int64_t room = halo_private_room(size, halo_type_size(v->type));
+    halo_kernel_private(l, room, halo_type_size(v->type));
+    return halo_arena_printf(l->arena, "  %s w[%lld];", type, (long long)room);
   }
   int32_t scratch = l->scratch.count;
   halo_vec_push(&l->scratch, (halo_scratch){size * v->batch * (int64_t)halo_type_size(v->type)});
@@ -117,6 +118,8 @@ halo_status lapack_lines_lower(halo_lowering *l) {
   halo_helpers_hole(&p, &k, "H_TAKE", "%s_take", p.name);
   halo_template_define_int(&k, "H_Q", v->routine == HALO_LAPACK_ORGQR);
   halo_template_define_int(&k, "H_LEFT", cut.left);
+  halo_kernel_private(l, LINES_REFLECTORS * (2 * cut.room + LINES_REFLECTORS + 1),
+                      halo_type_size(v->type));
   halo_helpers_finish(&p, &k);
   lapack_launch_items(l->caps, halo_helpers_launch(&p, "lapack:lines"), v->batch);
   return halo_helpers_end(&p);

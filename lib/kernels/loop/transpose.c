@@ -204,6 +204,8 @@ halo_status halo_transpose_lower(halo_lowering *l) {
   if (local) {
     halo_kernel_group(l, TRANSPOSE_SIZE, TRANSPOSE_ROWS);
     halo_kernel_local(l, tile * (tile + 1), size);
+  } else {
+    halo_kernel_private(l, tile * tile, size);
   }
   halo_helpers_finish(&t, &k);
   transpose_size_launch(halo_helpers_launch(&t, "loop:turn"), local,

@@ -115,7 +115,9 @@ void halo_sort_block_kernel(const halo_sort_records *r, halo_helpers *p, int64_t
   halo_template_define_int(&k, "H_OWN", own);
   halo_template_define_int(&k, "H_KEEP", keep);
   halo_template_define_int(&k, "H_DISTINCT", r->packed);
-  if (!own) {
+  if (own) {
+    halo_kernel_private(p->l, 2 * halo_private_room(cut.block, (size_t)r->bytes), (size_t)r->bytes);
+  } else {
     halo_kernel_group(p->l, (size_t)(cut.team * cut.teams), 1);
     halo_kernel_local(p->l, 2 * cut.teams * cut.block, (size_t)r->bytes);
   }

@@ -50,6 +50,7 @@ static void topk_pieces_kernel(const halo_sort_records *r, halo_helpers *p, cons
   halo_template_define_int(&k, "H_PIECES", level->pieces);
   halo_template_define_int(&k, "H_SHARE", level->chunk);
   halo_template_define_int(&k, "H_KEEP", keep);
+  halo_kernel_private(p->l, halo_private_room(keep, (size_t)r->bytes), (size_t)r->bytes);
   halo_helpers_finish(p, &k);
   int64_t items = r->rows * level->pieces;
   halo_launch *launch = halo_helpers_launch(p, "topk:select");
