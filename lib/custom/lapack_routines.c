@@ -54,12 +54,26 @@ static void *lapack_work(lapack_job *job, size_t bytes) {
 static void lapack_info(lapack_job *job, int i, lapack_int info) { *(int32_t *)OUT(i) = info; }
 static lapack_int lapack_ld(const lapack_part *part) { return lapack_most(1, ROWS(*part)); }
 
-/* A routine for one type: p prefix, T elements, R real ones. */
+/* A routine for one type: p prefix, T elements, R real ones, and, of complex ones, the workspace of real numbers that they have
+ * besides. */
 #define FOR_REAL(M) M(s, float, float) M(d, double, double)
-#define FOR_COMPLEX(M) M(c, float _Complex, float) M(z, double _Complex, double)
+#define FOR_COMPLEX(M) M(c, float _Complex, float, reals) M(z, double _Complex, double, reals)
 #define FOR_ALL(M) FOR_REAL(M) FOR_COMPLEX(M)
 
-#define POTRF(p, T, R)                                                                             \
+/* Calls a routine twice: first, with a count of -1, it says how many elements of workspace it wants, then it has them as `work` and
+ * room for `real` numbers behind them as `reals`. `info` is what it gives. */
+#define WITH_WORK(T, R, real, call)                                                                \
+  T size = 0, none = 0, *work = &size;                                                             \
+  R *reals = (R *)&none;                                                                           \
+  lapack_int count = -1, info = (call);                                                            \
+  count = lapack_most(1, (lapack_int)creal(size));                                                 \
+  work = lapack_work(job, sizeof(T) * (size_t)count + sizeof(R) * (size_t)(real));                 \
+  if (!work) return;                                                                               \
+  reals = (R *)(work + count);                                                                     \
+  info = (call);                                                                                   \
+  (void)info, (void)reals;
+
+#define POTRF(p, T, R, ...)                                                                        \
   static void p##potrf(lapack_job *job) {                                                          \
     lapack_part *a = &job->out[0];                                                                 \
     lapack_info(job, 1,                                                                            \
@@ -69,7 +83,7 @@ FOR_ALL(POTRF)
 
 /* The first of some numbers, `step` apart, that is none, as a reflector or a pivot; and what it makes of everything behind
  * it, which the products of some BLAS (OpenBLAS 0.3.21) do not carry on. */
-#define SPREAD(p, T, R)                                                                            \
+#define SPREAD(p, T, R, ...)                                                                       \
   static lapack_int p##not_a_number(const T *of, lapack_int count, size_t step) {                  \
     lapack_int i = 0;                                                                              \
     while (i < count && of[(size_t)i * step] == of[(size_t)i * step]) i++;                         \
@@ -86,7 +100,7 @@ FOR_ALL(POTRF)
   }
 FOR_ALL(SPREAD)
 
-#define GETRF(p, T, R)                                                                             \
+#define GETRF(p, T, R, ...)                                                                        \
   static void p##getrf(lapack_job *job) {                                                          \
     lapack_part *a = &job->out[0];                                                                 \
     lapack_info(job, 2,                                                                            \
@@ -97,16 +111,14 @@ FOR_ALL(SPREAD)
   }
 FOR_ALL(GETRF)
 
-#define GEQRF(p, T, R)                                                                             \
+#define GEQRF(p, T, R, ...)                                                                        \
   static void p##geqrf(lapack_job *job) {                                                          \
     lapack_part *a = &job->out[0];                                                                 \
     lapack_int k = lapack_least(ROWS(*a), COLS(*a));                                               \
-    T size = 0, *tau = OUT(1);                                                                     \
-    LAPACK(p##geqrf_work)(COL, ROWS(*a), COLS(*a), a->data, lapack_ld(a), tau, &size, -1);         \
-    lapack_int count = lapack_most(1, (lapack_int)creal(size));                                    \
-    T *work = lapack_work(job, sizeof(T) * (size_t)count);                                         \
-    if (!work) return;                                                                             \
-    LAPACK(p##geqrf_work)(COL, ROWS(*a), COLS(*a), a->data, lapack_ld(a), tau, work, count);       \
+    T *tau = OUT(1);                                                                               \
+    WITH_WORK(                                                                                     \
+        T, R, 0,                                                                                   \
+        LAPACK(p##geqrf_work)(COL, ROWS(*a), COLS(*a), a->data, lapack_ld(a), tau, work, count))   \
     lapack_int first = p##not_a_number(tau, k, 1);                                                 \
     if (first < k) p##spread(a, first, first);                                                     \
     /* A reflector of one number is none. */                                                       \
@@ -118,14 +130,9 @@ FOR_ALL(GEQRF)
   static void p##orgqr(lapack_job *job) {                                                          \
     lapack_part *a = &job->out[0];                                                                 \
     lapack_int k = ROWS(job->in[1]);                                                               \
-    T size = 0;                                                                                    \
-    LAPACK(p##routine##_work)                                                                      \
-    (COL, ROWS(*a), COLS(*a), k, a->data, lapack_ld(a), IN(1), &size, -1);                         \
-    lapack_int count = lapack_most(1, (lapack_int)creal(size));                                    \
-    T *work = lapack_work(job, sizeof(T) * (size_t)count);                                         \
-    if (!work) return;                                                                             \
-    LAPACK(p##routine##_work)                                                                      \
-    (COL, ROWS(*a), COLS(*a), k, a->data, lapack_ld(a), IN(1), work, count);                       \
+    WITH_WORK(T, T, 0,                                                                             \
+              LAPACK(p##routine##_work)(COL, ROWS(*a), COLS(*a), k, a->data, lapack_ld(a), IN(1),  \
+                                        work, count))                                              \
     lapack_int first = p##not_a_number(IN(1), k, 1);                                               \
     if (first < k) p##spread(a, 0, first);                                                         \
   }
@@ -142,49 +149,23 @@ ORGQR(z, ungqr, double _Complex)
     char side = halo_custom_call_integer(job->call, "left", 1) ? 'L' : 'R';                        \
     char trans = halo_custom_call_integer(job->call, "transpose", 0) ? adjoint : 'N';              \
     memcpy(c->data, IN(2), sizeof(T) * (size_t)m * (size_t)n);                                     \
-    T size = 0;                                                                                    \
-    LAPACK(p##routine##_work)                                                                      \
-    (COL, side, trans, m, n, k, a->data, lapack_ld(a), IN(1), c->data, lapack_ld(c), &size, -1);   \
-    lapack_int count = lapack_most(1, (lapack_int)creal(size));                                    \
-    T *work = lapack_work(job, sizeof(T) * (size_t)count);                                         \
-    if (!work) return;                                                                             \
-    LAPACK(p##routine##_work)                                                                      \
-    (COL, side, trans, m, n, k, a->data, lapack_ld(a), IN(1), c->data, lapack_ld(c), work, count); \
+    WITH_WORK(T, T, 0,                                                                             \
+              LAPACK(p##routine##_work)(COL, side, trans, m, n, k, a->data, lapack_ld(a), IN(1),   \
+                                        c->data, lapack_ld(c), work, count))                       \
   }
 ORMQR(s, ormqr, float, 'T')
 ORMQR(d, ormqr, double, 'T')
 ORMQR(c, unmqr, float _Complex, 'C')
 ORMQR(z, unmqr, double _Complex, 'C')
 
-#define GEQP3_REAL(p, T, R)                                                                        \
+#define GEQP3(p, T, R, ...)                                                                        \
   static void p##geqp3(lapack_job *job) {                                                          \
     lapack_part *a = &job->out[0];                                                                 \
-    T size = 0;                                                                                    \
-    LAPACK(p##geqp3_work)                                                                          \
-    (COL, ROWS(*a), COLS(*a), a->data, lapack_ld(a), OUT(1), OUT(2), &size, -1);                   \
-    lapack_int count = lapack_most(1, (lapack_int)size);                                           \
-    T *work = lapack_work(job, sizeof(T) * (size_t)count);                                         \
-    if (!work) return;                                                                             \
-    LAPACK(p##geqp3_work)                                                                          \
-    (COL, ROWS(*a), COLS(*a), a->data, lapack_ld(a), OUT(1), OUT(2), work, count);                 \
+    WITH_WORK(T, R, 2 * lapack_most(1, COLS(*a)),                                                  \
+              LAPACK(p##geqp3_work)(COL, ROWS(*a), COLS(*a), a->data, lapack_ld(a), OUT(1),        \
+                                    OUT(2), work, count, ##__VA_ARGS__))                           \
   }
-FOR_REAL(GEQP3_REAL)
-
-#define GEQP3_COMPLEX(p, T, R)                                                                     \
-  static void p##geqp3(lapack_job *job) {                                                          \
-    lapack_part *a = &job->out[0];                                                                 \
-    T size = 0;                                                                                    \
-    R none = 0;                                                                                    \
-    LAPACK(p##geqp3_work)                                                                          \
-    (COL, ROWS(*a), COLS(*a), a->data, lapack_ld(a), OUT(1), OUT(2), &size, -1, &none);            \
-    lapack_int count = lapack_most(1, (lapack_int)creal(size)), n = lapack_most(1, COLS(*a));      \
-    T *work = lapack_work(job, sizeof(T) * (size_t)(count + n));                                   \
-    if (!work) return;                                                                             \
-    LAPACK(p##geqp3_work)                                                                          \
-    (COL, ROWS(*a), COLS(*a), a->data, lapack_ld(a), OUT(1), OUT(2), work, count,                  \
-     (R *)(work + count));                                                                         \
-  }
-FOR_COMPLEX(GEQP3_COMPLEX)
+FOR_ALL(GEQP3)
 
 #define SYEVD_REAL(p, T, R)                                                                        \
   static void p##syevd(lapack_job *job) {                                                          \
@@ -202,7 +183,7 @@ FOR_COMPLEX(GEQP3_COMPLEX)
   }
 FOR_REAL(SYEVD_REAL)
 
-#define HEEVD(p, T, R)                                                                             \
+#define HEEVD(p, T, R, ...)                                                                        \
   static void p##heevd(lapack_job *job) {                                                          \
     lapack_part *a = &job->out[0];                                                                 \
     lapack_int n = COLS(*a), whole = 1, ld = lapack_ld(a);                                         \
@@ -244,7 +225,7 @@ FOR_COMPLEX(HEEVD)
   }
 FOR_REAL(GESDD_REAL)
 
-#define GESDD_COMPLEX(p, T, R)                                                                     \
+#define GESDD_COMPLEX(p, T, R, ...)                                                                \
   static void p##gesdd(lapack_job *job) {                                                          \
     lapack_part *a = &job->out[0], *u = &job->out[2], *vt = &job->out[3];                          \
     lapack_int m = ROWS(*a), n = COLS(*a), least = lapack_least(m, n), ignored = 0;                \
@@ -269,45 +250,18 @@ FOR_REAL(GESDD_REAL)
 FOR_COMPLEX(GESDD_COMPLEX)
 
 /* As gesdd, by the QR iteration. */
-#define GESVD_REAL(p, T, R)                                                                        \
+#define GESVD(p, T, R, ...)                                                                        \
   static void p##gesvd(lapack_job *job) {                                                          \
     lapack_part *a = &job->out[0], *u = &job->out[2], *vt = &job->out[3];                          \
     lapack_int m = ROWS(*a), n = COLS(*a);                                                         \
     char mode = LETTER("mode", 'S');                                                               \
-    T size = 0;                                                                                    \
-    LAPACK(p##gesvd_work)                                                                          \
-    (COL, mode, mode, m, n, a->data, lapack_ld(a), OUT(1), u->data, lapack_ld(u), vt->data,        \
-     lapack_ld(vt), &size, -1);                                                                    \
-    lapack_int count = lapack_most(1, (lapack_int)size);                                           \
-    T *work = lapack_work(job, sizeof(T) * (size_t)count);                                         \
-    if (!work) return;                                                                             \
-    lapack_info(                                                                                   \
-        job, 4,                                                                                    \
+    WITH_WORK(                                                                                     \
+        T, R, 5 * lapack_least(m, n) + 1,                                                          \
         LAPACK(p##gesvd_work)(COL, mode, mode, m, n, a->data, lapack_ld(a), OUT(1), u->data,       \
-                              lapack_ld(u), vt->data, lapack_ld(vt), work, count));                \
+                              lapack_ld(u), vt->data, lapack_ld(vt), work, count, ##__VA_ARGS__))  \
+    lapack_info(job, 4, info);                                                                     \
   }
-FOR_REAL(GESVD_REAL)
-
-#define GESVD_COMPLEX(p, T, R)                                                                     \
-  static void p##gesvd(lapack_job *job) {                                                          \
-    lapack_part *a = &job->out[0], *u = &job->out[2], *vt = &job->out[3];                          \
-    lapack_int m = ROWS(*a), n = COLS(*a);                                                         \
-    char mode = LETTER("mode", 'S');                                                               \
-    T size = 0;                                                                                    \
-    R none = 0;                                                                                    \
-    LAPACK(p##gesvd_work)                                                                          \
-    (COL, mode, mode, m, n, a->data, lapack_ld(a), OUT(1), u->data, lapack_ld(u), vt->data,        \
-     lapack_ld(vt), &size, -1, &none);                                                             \
-    lapack_int count = lapack_most(1, (lapack_int)creal(size));                                    \
-    size_t reals = 5 * (size_t)lapack_least(m, n) + 1;                                             \
-    T *work = lapack_work(job, sizeof(T) * (size_t)count + sizeof(R) * reals);                     \
-    if (!work) return;                                                                             \
-    lapack_info(job, 4,                                                                            \
-                LAPACK(p##gesvd_work)(COL, mode, mode, m, n, a->data, lapack_ld(a), OUT(1),        \
-                                      u->data, lapack_ld(u), vt->data, lapack_ld(vt), work, count, \
-                                      (R *)(work + count)));                                       \
-  }
-FOR_COMPLEX(GESVD_COMPLEX)
+FOR_ALL(GESVD)
 
 /* The complex vectors that LAPACK packs into real ones: where an eigenvalue is one of a pair, two columns are
  * the real and the imaginary part. */
@@ -328,7 +282,7 @@ UNPACK(d, double)
 
 /* Matrices with NaN or infinity have no eigenvalues, by argument 4 of the call; LAPACK itself finds some where
  * there is one row. */
-#define FINITE(p, T, R)                                                                            \
+#define FINITE(p, T, R, ...)                                                                       \
   static bool p##finite(const lapack_part *a) {                                                    \
     const R *parts = a->data;                                                                      \
     size_t count = (size_t)(a->rows * a->columns) * (sizeof(T) / sizeof(R));                       \
@@ -364,7 +318,7 @@ FOR_ALL(FINITE)
   }
 FOR_REAL(GEEV_REAL)
 
-#define GEEV_COMPLEX(p, T, R)                                                                      \
+#define GEEV_COMPLEX(p, T, R, ...)                                                                 \
   static void p##geev(lapack_job *job) {                                                           \
     lapack_part *a = &job->in[0];                                                                  \
     lapack_int n = COLS(*a), ld = lapack_ld(a);                                                    \
@@ -373,16 +327,10 @@ FOR_REAL(GEEV_REAL)
       lapack_info(job, 3, -4);                                                                     \
       return;                                                                                      \
     }                                                                                              \
-    T size = 0;                                                                                    \
-    R none = 0;                                                                                    \
-    LAPACK(p##geev_work)                                                                           \
-    (COL, left, right, n, a->data, ld, OUT(0), OUT(1), ld, OUT(2), ld, &size, -1, &none);          \
-    lapack_int count = lapack_most(1, (lapack_int)creal(size));                                    \
-    T *work = lapack_work(job, sizeof(T) * (size_t)count + sizeof(R) * (2 * (size_t)n + 1));       \
-    if (!work) return;                                                                             \
-    lapack_info(job, 3,                                                                            \
-                LAPACK(p##geev_work)(COL, left, right, n, a->data, ld, OUT(0), OUT(1), ld, OUT(2), \
-                                     ld, work, count, (R *)(work + count)));                       \
+    WITH_WORK(T, R, 2 * n + 1,                                                                     \
+              LAPACK(p##geev_work)(COL, left, right, n, a->data, ld, OUT(0), OUT(1), ld, OUT(2),   \
+                                   ld, work, count, reals))                                        \
+    lapack_info(job, 3, info);                                                                     \
   }
 FOR_COMPLEX(GEEV_COMPLEX)
 
@@ -391,49 +339,33 @@ FOR_COMPLEX(GEEV_COMPLEX)
     lapack_part *a = &job->out[0];                                                                 \
     lapack_int n = COLS(*a), ld = lapack_ld(a);                                                    \
     char mode = LETTER("mode", 'V');                                                               \
-    T size = 0;                                                                                    \
-    LAPACK(p##gees_work)                                                                           \
-    (COL, mode, 'N', NULL, n, a->data, ld, OUT(4), OUT(2), OUT(3), OUT(1), ld, &size, -1, NULL);   \
-    lapack_int count = lapack_most(1, (lapack_int)size);                                           \
-    T *work = lapack_work(job, sizeof(T) * (size_t)count);                                         \
-    if (!work) return;                                                                             \
-    lapack_info(job, 5,                                                                            \
-                LAPACK(p##gees_work)(COL, mode, 'N', NULL, n, a->data, ld, OUT(4), OUT(2), OUT(3), \
-                                     OUT(1), ld, work, count, NULL));                              \
+    WITH_WORK(T, R, 0,                                                                             \
+              LAPACK(p##gees_work)(COL, mode, 'N', NULL, n, a->data, ld, OUT(4), OUT(2), OUT(3),   \
+                                   OUT(1), ld, work, count, NULL))                                 \
+    lapack_info(job, 5, info);                                                                     \
   }
 FOR_REAL(GEES_REAL)
 
-#define GEES_COMPLEX(p, T, R)                                                                      \
+#define GEES_COMPLEX(p, T, R, ...)                                                                 \
   static void p##gees(lapack_job *job) {                                                           \
     lapack_part *a = &job->out[0];                                                                 \
     lapack_int n = COLS(*a), ld = lapack_ld(a);                                                    \
     char mode = LETTER("mode", 'V');                                                               \
-    T size = 0;                                                                                    \
-    R none = 0;                                                                                    \
-    LAPACK(p##gees_work)                                                                           \
-    (COL, mode, 'N', NULL, n, a->data, ld, OUT(3), OUT(2), OUT(1), ld, &size, -1, &none, NULL);    \
-    lapack_int count = lapack_most(1, (lapack_int)creal(size));                                    \
-    T *work = lapack_work(job, sizeof(T) * (size_t)count + sizeof(R) * ((size_t)n + 1));           \
-    if (!work) return;                                                                             \
-    lapack_info(job, 4,                                                                            \
-                LAPACK(p##gees_work)(COL, mode, 'N', NULL, n, a->data, ld, OUT(3), OUT(2), OUT(1), \
-                                     ld, work, count, (R *)(work + count), NULL));                 \
+    WITH_WORK(T, R, n + 1,                                                                         \
+              LAPACK(p##gees_work)(COL, mode, 'N', NULL, n, a->data, ld, OUT(3), OUT(2), OUT(1),   \
+                                   ld, work, count, reals, NULL))                                  \
+    lapack_info(job, 4, info);                                                                     \
   }
 FOR_COMPLEX(GEES_COMPLEX)
 
-#define GEHRD(p, T, R)                                                                             \
+#define GEHRD(p, T, R, ...)                                                                        \
   static void p##gehrd(lapack_job *job) {                                                          \
     lapack_part *a = &job->out[0];                                                                 \
     lapack_int n = COLS(*a), ld = lapack_ld(a);                                                    \
     lapack_int low = (lapack_int)halo_custom_call_integer(job->call, "low", 1);                    \
     lapack_int high = (lapack_int)halo_custom_call_integer(job->call, "high", n);                  \
-    T size = 0;                                                                                    \
-    LAPACK(p##gehrd_work)(COL, n, low, high, a->data, ld, OUT(1), &size, -1);                      \
-    lapack_int count = lapack_most(1, (lapack_int)creal(size));                                    \
-    T *work = lapack_work(job, sizeof(T) * (size_t)count);                                         \
-    if (!work) return;                                                                             \
-    lapack_info(job, 2,                                                                            \
-                LAPACK(p##gehrd_work)(COL, n, low, high, a->data, ld, OUT(1), work, count));       \
+    WITH_WORK(T, R, 0, LAPACK(p##gehrd_work)(COL, n, low, high, a->data, ld, OUT(1), work, count)) \
+    lapack_info(job, 2, info);                                                                     \
   }
 FOR_ALL(GEHRD)
 
@@ -443,14 +375,10 @@ FOR_ALL(GEHRD)
     lapack_part *a = &job->out[0];                                                                 \
     lapack_int n = COLS(*a), ld = lapack_ld(a);                                                    \
     char uplo = LETTER("uplo", 'L');                                                               \
-    T size = 0;                                                                                    \
-    LAPACK(p##routine##_work)(COL, uplo, n, a->data, ld, OUT(1), OUT(2), OUT(3), &size, -1);       \
-    lapack_int count = lapack_most(1, (lapack_int)creal(size));                                    \
-    T *work = lapack_work(job, sizeof(T) * (size_t)count);                                         \
-    if (!work) return;                                                                             \
-    lapack_info(job, 4,                                                                            \
-                LAPACK(p##routine##_work)(COL, uplo, n, a->data, ld, OUT(1), OUT(2), OUT(3), work, \
-                                          count));                                                 \
+    WITH_WORK(                                                                                     \
+        T, T, 0,                                                                                   \
+        LAPACK(p##routine##_work)(COL, uplo, n, a->data, ld, OUT(1), OUT(2), OUT(3), work, count)) \
+    lapack_info(job, 4, info);                                                                     \
   }
 SYTRD(s, sytrd, float)
 SYTRD(d, sytrd, double)
@@ -458,7 +386,7 @@ SYTRD(c, hetrd, float _Complex)
 SYTRD(z, hetrd, double _Complex)
 
 /* JAX's lower diagonal has an unused first element. */
-#define GTSV(p, T, R)                                                                              \
+#define GTSV(p, T, R, ...)                                                                         \
   static void p##gtsv(lapack_job *job) {                                                           \
     lapack_part *b = &job->out[3];                                                                 \
     T *lower = OUT(0);                                                                             \
