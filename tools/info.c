@@ -6,6 +6,7 @@
 #include "parts.h"
 #include "ranks.h"
 #include "tool.h"
+#include "tune/tune.h"
 
 #include "halo/client.h"
 #include "halo/custom_call.h"
@@ -111,6 +112,15 @@ static bool info_print_cache(bool pocl) {
   return true;
 }
 
+/* Of the device that programs run on by default. */
+static bool info_print_tuning(void) {
+  halo_client *client;
+  if (!tool_check(halo_client_create(NULL, &client))) return false;
+  tune_print_state(halo_client_device(client, 0));
+  halo_client_release(client);
+  return true;
+}
+
 static int info_no_match(const char *selector, const halo_device_entry *list, int count) {
   bool named = selector != NULL;
   if (!named) selector = getenv("HALO_DEVICE");
@@ -151,7 +161,11 @@ static int info_print(const char *selector, bool capabilities) {
     printf("LAPACK, for custom calls: %s\n", halo_custom_call_find("lapack_sgetrf_ffi")
                                                  ? "yes"
                                                  : "no (not installed, or built without LAPACKE)");
-    if (chosen < 0) code = info_no_match(selector, list, count);
+    if (chosen < 0) {
+      code = info_no_match(selector, list, count);
+    } else if (!info_print_tuning()) {
+      code = TOOL_FAILED;
+    }
   }
   halo_device_list_release(list);
   return code;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* tools/info_prices.c: `halo info --prices`: what the library takes things to cost on a device. */
+/* tools/info_prices.c: `halo info --prices`: what the library takes things to cost on a device, and the parameters of its kernels. */
 #include "info_prices.h"
 
 #include "tool.h"
@@ -7,6 +7,21 @@
 #include "halo/client.h"
 
 #include <stdio.h>
+
+/* What kernels can be given, and what they are. */
+static void info_parameters(const halo_device *device) {
+  halo_device_parameter p;
+  printf("\nParameters of kernels, which `halo tune` measures:\n\n%-22s %10s %-16s %s\n", "name",
+         "value", "implementation", "what (other values)");
+  for (int i = 0; halo_device_get_parameter(device, i, &p); i++) {
+    printf("%-22s %10d %-16s %s (", p.name, p.value, p.implementation, p.meaning);
+    for (int k = 0, others = 0; k < p.value_count; k++) {
+      if (p.values[k] != p.value) printf("%s%d", others++ ? ", " : "", p.values[k]);
+    }
+    if (p.stored) printf("; stored, the default is %d", p.standard);
+    puts(")");
+  }
+}
 
 int info_prices(const char *selector) {
   halo_client_options options = {.device = selector};
@@ -30,7 +45,10 @@ int info_prices(const char *selector) {
       "\nOrigin: 'halo bench costs' measures the price, and with --store keeps it for this device; "
       "'timed'\nconstants were timed on a CPU when they were chosen, and are guesses for GPUs; "
       "'unmeasured' ones are\nguesses.");
-  if (changed) puts("Stored prices are lines 'NAME = VALUE' of costs-*.txt in the cache folder.");
+  info_parameters(device);
+  halo_device_tuning tuning;
+  halo_device_get_tuning(device, &tuning);
+  if (changed) printf("Stored prices are lines 'NAME = VALUE' of %s.\n", tuning.path);
   halo_client_release(client);
   return TOOL_OK;
 }

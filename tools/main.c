@@ -24,6 +24,7 @@ static const main_command main_commands[] = {
     {"doctor", tool_doctor, "say why there is no device, and what mends that"},
     {"check", tool_check_device, "check that a device and its driver compute right"},
     {"bench", tool_bench, "measure programs against what the device can do"},
+    {"tune", tool_tune, "find the parameters of kernels that are fastest on a device"},
 };
 enum { MAIN_COMMANDS = sizeof main_commands / sizeof *main_commands };
 

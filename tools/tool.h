@@ -22,6 +22,7 @@ int tool_run(int argc, char **argv);
 int tool_info(int argc, char **argv);
 int tool_opt(int argc, char **argv);
 int tool_bench(int argc, char **argv);
+int tool_tune(int argc, char **argv);
 int tool_doctor(int argc, char **argv);
 int tool_check_device(int argc, char **argv);
 

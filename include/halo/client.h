@@ -118,8 +118,7 @@ typedef struct halo_device_costs {
 } halo_device_costs;
 /* Fills in *out with the measured costs, or with the defaults for the device's kind. */
 HALO_API void halo_device_get_costs(const halo_device *device, halo_device_costs *out);
-/* Stores measured costs in the client's cache folder. All clients of this device that use that
- * folder, including this one, use them from now on. (`halo bench costs --store` measures and calls
+/* Stores measured costs in the client's cache folder, as halo_device_store_tuning does. (`halo bench costs --store` measures and calls
  * this function.) All five costs must be positive. Returns HALO_FAILED_PRECONDITION without a cache
  * folder, and HALO_IO_ERROR if writing fails. Must not run while another thread compiles. */
 HALO_API HALO_MUST_USE halo_status halo_device_store_costs(halo_device *device,
@@ -140,6 +139,43 @@ typedef struct halo_device_price {
 /* Fills in *out with price number `index` of a device, from 0 on. Returns false, and leaves *out as it
  * is, if there is no such price. */
 HALO_API bool halo_device_get_price(const halo_device *device, int index, halo_device_price *out);
+
+/* A parameter of the kernels of one implementation, such as the size of a block: a row of the library's table. Texts and values are
+ * constants. */
+typedef struct halo_device_parameter {
+  const char *name;           /* "sort_merge_group": also its name in the file of what is stored */
+  const char *implementation; /* whose kernels it changes: "sort:merge", as in HALO_KERNELS */
+  const char *meaning;
+  const int32_t *values; /* that it may have, ascending */
+  int value_count;
+  int32_t value;    /* on this device */
+  int32_t standard; /* the default for devices of this kind */
+  bool stored;      /* the value is not the default's, but this device's own */
+} halo_device_parameter;
+/* Fills in *out with parameter number `index`, from 0 on. Returns false, and leaves *out as it is, if there is no such
+ * parameter. */
+HALO_API bool halo_device_get_parameter(const halo_device *device, int index,
+                                        halo_device_parameter *out);
+
+/* Which prices and parameters of a device are its own. `halo tune` and `halo bench costs --store` measure them, and
+ * $HALO_TUNING may set others. With other ones sums may be made in another order, and results differ in their last bits. */
+typedef struct halo_device_tuning {
+  char hash[17];     /* stands for them; "" where all are defaults */
+  char path[512];    /* the file in which they are stored; "" without a cache folder */
+  char refused[160]; /* why that file is not used, such as another version of the driver; or "" */
+} halo_device_tuning;
+/* Fills in *out. */
+HALO_API void halo_device_get_tuning(const halo_device *device, halo_device_tuning *out);
+/* Compilations of this client use `values` from now on, over those that are stored, and instead of $HALO_TUNING: "name = number", a
+ * line each or with commas between. NULL: the stored ones and that variable again. HALO_INVALID_ARGUMENT, which changes
+ * nothing, for unknown names and for values that a price or a parameter cannot have. Must not run while another thread compiles. */
+HALO_API HALO_MUST_USE halo_status halo_device_use_tuning(halo_device *device, const char *values);
+/* Stores values of the same form in the client's cache folder, beside those that are stored, for the versions of
+ * the driver and of the library that run now. All clients of this device that are created from now on in that folder use them, and this one at
+ * once. NULL: removes the file. Errors as halo_device_store_costs, and HALO_INVALID_ARGUMENT as above. Must not run while another
+ * thread compiles. */
+HALO_API HALO_MUST_USE halo_status halo_device_store_tuning(halo_device *device,
+                                                            const char *values);
 
 /* A device of this machine, whether or not a client has opened it. */
 typedef struct halo_device_entry {

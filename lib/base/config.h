@@ -16,6 +16,7 @@
  *   HALO_PROBES          off: what drivers state is not checked by small kernels
  *   HALO_TIME_COMMANDS queues of GPUs record when kernels run, for profilers; those of CPUs always do
  *   HALO_KERNELS         implementations to force or to skip: "dot:clblast,-reduce:row"
+ *   HALO_TUNING          prices and parameters of kernels over those that are stored: "sort_merge_group=64,launch=1e-5"
  *   HALO_NO_FUSION       1: every instruction its own kernel
  *   HALO_STRICT_ORDER    1: reductions by bodies that may not be associative combine elements in order
  *   HALO_WIDE_INDICES    1: kernels count in 64 bits however small their arrays are
@@ -60,6 +61,7 @@ typedef enum halo_config {
   HALO_CONFIG_PROBES,
   HALO_CONFIG_TIME_COMMANDS,
   HALO_CONFIG_KERNELS,
+  HALO_CONFIG_TUNING,
   HALO_CONFIG_NO_FUSION,
   HALO_CONFIG_STRICT_ORDER,
   HALO_CONFIG_WIDE_INDICES,

@@ -119,11 +119,9 @@ halo_status halo_client_create(const halo_client_options *options, halo_client *
   client->device_count = count;
   client->devices = halo_alloc(sizeof *client->devices * (size_t)count);
   for (int i = 0; i < count; i++) {
-    halo_device_prices_kept *prices = halo_alloc(sizeof *prices);
-    pthread_mutex_init(&prices->lock, NULL);
     client->devices[i] = (halo_device){.client = client,
                                        .cl = opened[i],
-                                       .prices = prices,
+                                       .tuned = halo_alloc(sizeof(halo_device_tuned)),
                                        .index = i,
                                        .feeds = halo_feeds_create()};
   }
@@ -137,6 +135,9 @@ halo_status halo_client_create(const halo_client_options *options, halo_client *
   }
   if (status == HALO_OK) {
     status = halo_world_create(options->communicator, count, timeout, &client->world);
+  }
+  for (int i = 0; i < count && status == HALO_OK; i++) {
+    status = halo_device_begin_tuning(&client->devices[i]);
   }
   if (status == HALO_OK) {
     bool several = halo_world_device_count(client->world) > 1;
@@ -162,8 +163,7 @@ void halo_client_release(halo_client *client) {
   for (int i = 0; i < client->device_count; i++) halo_cl_device_finish(client->devices[i].cl);
   for (int i = 0; i < client->device_count; i++) {
     halo_cl_device_release(client->devices[i].cl);
-    pthread_mutex_destroy(&client->devices[i].prices->lock);
-    halo_free(client->devices[i].prices);
+    halo_free(client->devices[i].tuned);
     halo_feeds_release(client->devices[i].feeds);
   }
   halo_world_release(client->world);

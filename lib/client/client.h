@@ -9,28 +9,26 @@
 #include "halo/client.h"
 #include "opencl/opencl.h"
 #include "plan/plan.h"
-#include "prices/prices.h"
+#include "prices/tuning.h"
 #include "shape/shape.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
 
-/* The prices of a device, and which of them were stored for it. */
-typedef struct halo_device_prices {
-  halo_prices prices;
-  bool stored[HALO_PRICE_COUNT];
-} halo_device_prices;
-/* The same, once somebody has asked (target.c). */
-typedef struct halo_device_prices_kept {
-  pthread_mutex_t lock; /* of what follows */
-  bool looked;
-  halo_device_prices of;
-} halo_device_prices_kept;
+/* What a device's prices and parameters are (tuning.c): written when the client is created, and by the functions of halo/client.h that
+ * change them. */
+typedef struct halo_device_tuned {
+  halo_tuning tuning;
+  char hash[17];     /* of it */
+  char refused[160]; /* why the file is not used, or "" */
+} halo_device_tuned;
+/* Fills it in from the defaults, the stored file and HALO_TUNING. HALO_INVALID_ARGUMENT for a variable that has another form. */
+halo_status halo_device_begin_tuning(halo_device *device);
 
 struct halo_device {
   halo_client *client; /* not a reference: the device is a part of it */
   halo_cl_device *cl;
-  halo_device_prices_kept *prices;
+  halo_device_tuned *tuned;
   int index; /* in the client */
   halo_feeds *feeds;
 };

@@ -2,14 +2,17 @@
 /* hlo/target.c: targets of which nothing is known but their kind. */
 #include "hlo/target.h"
 
-static halo_target target_of_kind(const halo_prices *prices) {
-  return (halo_target){
-      .prices = *prices, .max_buffers = 60, .has_f64 = true, .exact_division = true};
+static halo_target target_of_kind(const halo_prices *prices, const halo_parameters *parameters) {
+  return (halo_target){.prices = *prices,
+                       .parameters = *parameters,
+                       .max_buffers = 60,
+                       .has_f64 = true,
+                       .exact_division = true};
 }
 
-halo_target halo_target_cpu(void) { return target_of_kind(&halo_prices_cpu); }
+halo_target halo_target_cpu(void) { return target_of_kind(&halo_prices_cpu, &halo_parameters_cpu); }
 
-halo_target halo_target_gpu(void) { return target_of_kind(&halo_prices_gpu); }
+halo_target halo_target_gpu(void) { return target_of_kind(&halo_prices_gpu, &halo_parameters_gpu); }
 
 static double target_rate(double whole, double one, double items) {
   double some = one * (items > 1 ? items : 1);

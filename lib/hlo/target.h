@@ -4,14 +4,15 @@
 #ifndef HALO_HLO_TARGET_H
 #define HALO_HLO_TARGET_H
 
-#include "prices/prices.h"
+#include "prices/tuning.h"
 
 #include <stdbool.h>
 #include <stdint.h>
 
 typedef struct halo_target {
   halo_prices prices;
-  int32_t max_buffers; /* of one kernel */
+  halo_parameters parameters; /* of kernels */
+  int32_t max_buffers;        /* of one kernel */
   uint64_t max_rounds; /* of all loops together that a work item may do; 0: as many as it likes */
   bool has_f64;
   bool exact_division; /* of f32, and square roots too: correctly rounded */

@@ -173,6 +173,10 @@ static inline const halo_target *halo_lowering_target(const halo_lowering *l) {
 static inline const halo_prices *halo_lowering_prices(const halo_lowering *l) {
   return &halo_lowering_target(l)->prices;
 }
+/* Its parameters of kernels. */
+static inline const halo_parameters *halo_lowering_parameters(const halo_lowering *l) {
+  return &halo_lowering_target(l)->parameters;
+}
 /* Seconds in which `items` work items side by side do so many simple operations together. */
 static inline double halo_lowering_operations(const halo_lowering *l, double operations,
                                               double items) {

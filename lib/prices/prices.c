@@ -2,10 +2,6 @@
 /* prices/prices.c: the table of prices, by name. */
 #include "prices/prices.h"
 
-#include "base/locale.h"
-
-#include <math.h>
-#include <stdio.h>
 #include <string.h>
 
 const halo_price_row halo_price_rows[HALO_PRICE_COUNT] = {
@@ -71,41 +67,3 @@ int halo_price_find(const char *name) {
 }
 
 double *halo_price_of(halo_prices *prices, int row) { return (double *)prices + row; }
-
-/* One line; false: it has another form. */
-static bool price_parse_line(const char *line, halo_prices *prices, bool *set) {
-  char name[64];
-  double value;
-  int end = 0;
-  if (sscanf(line, " %63[a-z0-9_] = %lf %n", name, &value, &end) != 2 || line[end] != '\0' ||
-      !isfinite(value) || value <= 0) {
-    return false;
-  }
-  int row = halo_price_find(name);
-  if (row < 0) return true;
-  *halo_price_of(prices, row) = value;
-  set[row] = true;
-  return true;
-}
-
-bool halo_prices_parse(const char *text, halo_prices *prices, bool set[HALO_PRICE_COUNT]) {
-  halo_prices read = *prices;
-  bool found[HALO_PRICE_COUNT] = {false}, ok = true;
-  halo_c_locale locale = halo_c_locale_enter();
-  while (*text && ok) {
-    char line[256];
-    size_t length = strcspn(text, "\n");
-    ok = length < sizeof line;
-    if (ok) {
-      memcpy(line, text, length);
-      line[length] = '\0';
-      ok = line[strspn(line, " \t\r")] == '\0' || price_parse_line(line, &read, found);
-    }
-    text += length + (text[length] == '\n');
-  }
-  halo_c_locale_leave(locale);
-  if (!ok) return false;
-  *prices = read;
-  for (int row = 0; row < HALO_PRICE_COUNT; row++) set[row] |= found[row];
-  return true;
-}

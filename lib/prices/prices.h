@@ -71,9 +71,4 @@ int halo_price_find(const char *name);
 /* The price of row `row`, for those who walk the table. */
 double *halo_price_of(halo_prices *prices, int row);
 
-/* Sets prices from lines "name = number", as `halo bench costs --store` writes them, and notes which in `set`. Names
- * that are in no row are left out: another version of the library has written them. False, and *prices is
- * as it was, where a line has another form, or a number is not positive. */
-bool halo_prices_parse(const char *text, halo_prices *prices, bool set[HALO_PRICE_COUNT]);
-
 #endif

@@ -17,7 +17,7 @@ _halo_argument() {
 # The candidates for the value of an option: _halo_values PROGRAM COMMAND WORD. Nothing means files.
 _halo_values() {
   case $2:$3 in
-    *:DEVICE | info:NAME | bench*:NAME)
+    *:DEVICE | info:NAME | bench*:NAME | tune:NAME)
       echo cpu gpu
       "$1" info 2>/dev/null | sed -n 's/^[* ] \([0-9]*:[0-9]*\)  .*/\1/p'
       ;;

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_prices.c: the table of prices, and the file in which a device's own are stored. */
-#include "prices/prices.h"
+/* test_prices.c: the tables of prices and parameters, and the lines in which a device's own are stored. */
+#include "prices/tuning.h"
 
 #include "hlo/target.h"
+#include "run_test.h"
 #include "suite.h"
 
 #include <stdio.h>
@@ -27,38 +28,75 @@ START_TEST(rows_are_whole) {
 }
 END_TEST
 
-/* Files of versions before the table. */
-START_TEST(older_files_are_read) {
-  halo_prices p = halo_prices_cpu;
-  bool set[HALO_PRICE_COUNT] = {false};
-  ck_assert(halo_prices_parse(
-      "launch = 1.5e-05\nbandwidth = 2.5e+10\nrate = 7e9\nitem_rate = 3e9\n", &p, set));
-  ck_assert(p.launch == 1.5e-5 && p.bandwidth == 2.5e10 && p.rate == 7e9 && p.item_rate == 3e9);
-  ck_assert(p.dot_pack_a == halo_prices_cpu.dot_pack_a && set[halo_price_find("launch")] &&
-            !set[halo_price_find("dot_pack_a")]);
+static halo_tuning prices_gpu(void) {
+  return (halo_tuning){.prices = halo_prices_gpu, .parameters = halo_parameters_gpu};
+}
+
+START_TEST(parameters_are_whole) {
+  halo_parameters cpu = halo_parameters_cpu, gpu = halo_parameters_gpu;
+  for (int row = 0; row < HALO_PARAMETER_COUNT; row++) {
+    const halo_parameter_row *r = &halo_parameter_rows[row];
+    ck_assert_msg(halo_parameter_find(r->name) == row, "two rows are called %s", r->name);
+    ck_assert_msg(halo_price_find(r->name) < 0, "%s is a price too", r->name);
+    ck_assert(*halo_parameter_of(&cpu, row) == r->cpu && *halo_parameter_of(&gpu, row) == r->gpu);
+    bool has_cpu = false, has_gpu = false;
+    for (int i = 0; i < r->value_count; i++) {
+      ck_assert_msg(i == 0 || r->values[i] > r->values[i - 1], "%s: values ascend", r->name);
+      has_cpu |= r->values[i] == r->cpu;
+      has_gpu |= r->values[i] == r->gpu;
+    }
+    ck_assert_msg(has_cpu && has_gpu && r->value_count > 1, "%s: defaults are values", r->name);
+    ck_assert_msg(strchr(r->implementation, ':') && strlen(r->meaning) > 5, "%s", r->name);
+  }
+  ck_assert(halo_parameter_find("nothing") < 0);
 }
 END_TEST
 
-START_TEST(newer_files_are_read) {
-  halo_prices p = halo_prices_gpu;
-  bool set[HALO_PRICE_COUNT] = {false};
-  ck_assert(halo_prices_parse("\n  latency_of_tomorrow = 4\r\nproduct_tile = 1.75", &p, set));
-  ck_assert(p.product_tile == 1.75 && p.launch == halo_prices_gpu.launch);
+START_TEST(tuning_is_read_and_printed) {
+  halo_tuning t = prices_gpu(), again = prices_gpu();
+  ck_ok(halo_tuning_parse("# by hand\nlaunch = 1.5e-05\r\n\n sort_merge_group=64,rate = 7e9", &t));
+  ck_assert(t.prices.launch == 1.5e-5 && t.prices.rate == 7e9 &&
+            t.parameters.sort_merge_group == 64);
+  ck_assert(t.has_price[halo_price_find("launch")] && !t.has_price[halo_price_find("bandwidth")]);
+  ck_assert(t.has_parameter[halo_parameter_find("sort_merge_group")]);
+  ck_assert(t.prices.bandwidth == halo_prices_gpu.bandwidth);
+  halo_strbuf text = {0};
+  halo_tuning_print(&t, &text);
+  ck_assert_str_eq(halo_strbuf_text(&text),
+                   "launch = 1.5e-05\nrate = 7e+09\nsort_merge_group = 64\n");
+  ck_ok(halo_tuning_parse(halo_strbuf_text(&text), &again));
+  halo_strbuf_deinit(&text);
+  char hash[17], other[17];
+  halo_tuning_hash(&t, hash);
+  halo_tuning_hash(&again, other);
+  ck_assert_str_eq(hash, other);
+  ck_ok(halo_tuning_parse("sort_merge_group=128", &again)); /* said, though it is the default */
+  halo_tuning_hash(&again, other);
+  ck_assert(strlen(hash) == 16 && strcmp(hash, other) != 0);
+  t = prices_gpu();
+  halo_tuning_hash(&t, hash);
+  ck_assert_str_eq(hash, "");
 }
 END_TEST
 
-START_TEST(wrong_files_are_left_alone) {
-  static const char *const texts[] = {"product_tile",          "product_tile = ",
-                                      "product_tile = x",      "product_tile = 0",
-                                      "product_tile = -1",     "product_tile = nan",
-                                      "product_tile = 1e999",  "product_tile = 2 3",
-                                      "rate = 1\nProduct = 2", "\x80\xff"};
+START_TEST(wrong_tuning_is_refused) {
+  static const char *const texts[][2] = {{"product_tile", "NAME = NUMBER"},
+                                         {"product_tile = ", "NAME = NUMBER"},
+                                         {"product_tile = x", "positive number"},
+                                         {"product_tile = 0", "positive number"},
+                                         {"product_tile = -1", "positive number"},
+                                         {"product_tile = nan", "positive number"},
+                                         {"product_tile = 1e999", "positive number"},
+                                         {"product_tile = 2 3", "NAME = NUMBER"},
+                                         {"rate = 1\nProduct = 2", "NAME = NUMBER"},
+                                         {"rate = 1,nothing = 2", "no price or parameter"},
+                                         {"sort_merge_group = 63", "may be one of"},
+                                         {"sort_merge_group = 64.5", "may be one of"},
+                                         {"\x80\xff", "NAME = NUMBER"}};
   for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
-    halo_prices p = halo_prices_cpu;
-    bool set[HALO_PRICE_COUNT] = {false};
-    ck_assert_msg(!halo_prices_parse(texts[i], &p, set), "read: %s", texts[i]);
-    ck_assert(memcmp(&p, &halo_prices_cpu, sizeof p) == 0);
-    for (int row = 0; row < HALO_PRICE_COUNT; row++) ck_assert(!set[row]);
+    halo_tuning t = prices_gpu(), before = t;
+    ck_fails(halo_tuning_parse(texts[i][0], &t), HALO_INVALID_ARGUMENT, texts[i][1]);
+    ck_assert(memcmp(&t, &before, sizeof t) == 0);
   }
 }
 END_TEST
@@ -124,9 +162,9 @@ int main(void) {
   Suite *suite = suite_create("prices");
   TCase *c = tcase_create("prices");
   tcase_add_test(c, rows_are_whole);
-  tcase_add_test(c, older_files_are_read);
-  tcase_add_test(c, newer_files_are_read);
-  tcase_add_test(c, wrong_files_are_left_alone);
+  tcase_add_test(c, parameters_are_whole);
+  tcase_add_test(c, tuning_is_read_and_printed);
+  tcase_add_test(c, wrong_tuning_is_refused);
   tcase_add_test(c, gpus_have_defaults_of_their_own);
   tcase_add_test(c, work_items_count);
   suite_add_tcase(suite, c);

@@ -8,6 +8,7 @@
 #include <locale.h>
 #include <math.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 static int kernels_of(halo_executable *e) {
   return run_count(halo_executable_report(e, HALO_REPORT_SOURCE), "__kernel void");
@@ -376,7 +377,7 @@ START_TEST(costs_are_kept) {
   /* Prices that a user wrote beside them stay. */
   halo_device *device = halo_client_device(client, 0);
   char add[150];
-  snprintf(add, sizeof add, "echo 'product_tile = 7' | tee -a %s/costs-*.txt >/dev/null", folder);
+  snprintf(add, sizeof add, "echo 'product_tile = 7' | tee -a %s/tuned-*.txt >/dev/null", folder);
   ck_assert_int_eq(system(add), 0);
   halo_client_release(client);
   ck_ok(halo_client_create(&options, &client));
@@ -404,6 +405,79 @@ START_TEST(costs_are_kept) {
 }
 END_TEST
 
+/* What is stored is for one version of the driver and of the library. */
+START_TEST(tuning_is_kept) {
+  char folder[] = "/tmp/halo-test-tuning.XXXXXX", command[600];
+  ck_assert(mkdtemp(folder) != NULL);
+  halo_client_options options = {.device = "null:" HALO_TEST_DATA "/devices/amd-wave64.caps",
+                                 .cache_dir = folder};
+  halo_client *client;
+  halo_device_tuning tuning;
+  halo_device_parameter parameter;
+  ck_ok(halo_client_create(&options, &client));
+  halo_device *device = halo_client_device(client, 0);
+  halo_device_get_tuning(device, &tuning);
+  ck_assert(strncmp(tuning.path, folder, strlen(folder)) == 0 && !*tuning.hash && !*tuning.refused);
+  ck_ok(halo_device_use_tuning(device, "sort_merge_group=64"));
+  ck_assert_int_eq(halo_target_of_device(device).parameters.sort_merge_group, 64);
+  ck_fails(halo_device_use_tuning(device, "sort_merge_group=65"), HALO_INVALID_ARGUMENT, "256");
+  ck_assert_int_eq(halo_target_of_device(device).parameters.sort_merge_group, 64);
+  ck_ok(halo_device_use_tuning(device, NULL));
+  ck_assert_int_eq(halo_target_of_device(device).parameters.sort_merge_group, 128);
+  ck_fails(halo_device_store_tuning(device, "nothing=1"), HALO_INVALID_ARGUMENT, "nothing");
+  ck_ok(halo_device_store_tuning(device, "sort_merge_group = 32"));
+  ck_ok(halo_device_store_tuning(device, "launch = 1e-5"));
+  halo_device_get_tuning(device, &tuning);
+  ck_assert(strlen(tuning.hash) == 16);
+  halo_client_release(client);
+  static const struct {
+    const char *edit, *refused;
+  } edits[] = {{"s/^$//", ""},
+               {"s/^driver: .*/driver: older/", "driver older"},
+               {"s/^library: .*/library: 0.0.1/", "version 0.0.1"},
+               {"s/^sort_merge_group.*/sort_merge_group = 3/", "may be one of"},
+               {"/^driver/d", "does not say"}};
+  for (size_t i = 0; i < sizeof edits / sizeof *edits; i++) {
+    halo_device_tuning now;
+    snprintf(command, sizeof command, "cp %s/tuned-*.txt %s/kept && sed -i '%s' %s/tuned-*.txt",
+             folder, folder, edits[i].edit, folder);
+    ck_assert_int_eq(system(command), 0);
+    ck_ok(halo_client_create(&options, &client));
+    device = halo_client_device(client, 0);
+    halo_device_get_tuning(device, &now);
+    bool used = !*edits[i].refused;
+    ck_assert_msg(strstr(now.refused, edits[i].refused) && used == !*now.refused, "%zu: %s", i,
+                  now.refused);
+    ck_assert_str_eq(now.hash, used ? tuning.hash : "");
+    for (int k = 0; halo_device_get_parameter(device, k, &parameter); k++) {
+      bool mine = used && strcmp(parameter.name, "sort_merge_group") == 0;
+      ck_assert(parameter.stored == mine);
+      ck_assert_int_eq(parameter.value, mine ? 32 : parameter.standard);
+    }
+    halo_client_release(client);
+    snprintf(command, sizeof command, "mv %s/kept %s", folder, tuning.path);
+    ck_assert_int_eq(system(command), 0);
+  }
+  ck_ok(halo_client_create(&options, &client));
+  device = halo_client_device(client, 0);
+  ck_ok(halo_device_store_tuning(device, NULL));
+  halo_device_get_tuning(device, &tuning);
+  ck_assert(!*tuning.hash && access(tuning.path, F_OK) != 0);
+  ck_ok(halo_device_store_tuning(device, NULL)); /* there is none to remove */
+  halo_client_release(client);
+  setenv("HALO_TUNING", "sort_merge_group=16", 1);
+  ck_ok(halo_client_create(&options, &client));
+  ck_assert_int_eq(halo_target_of_device(halo_client_device(client, 0)).parameters.sort_merge_group,
+                   16);
+  halo_client_release(client);
+  setenv("HALO_TUNING", "sort_merge_group=17", 1);
+  ck_fails(halo_client_create(&options, &client), HALO_INVALID_ARGUMENT, "HALO_TUNING");
+  unsetenv("HALO_TUNING");
+  snprintf(command, sizeof command, "rm -r %s", folder);
+  ck_assert_int_eq(system(command), 0);
+}
+END_TEST
+
 int main(void) {
   /* What is looked at here are the kernels by themselves. */
   setenv("HALO_KERNELS", "region:steps,bundle:steps", 1);
@@ -417,6 +491,7 @@ int main(void) {
   tcase_add_loop_test(c, kernels_are_made_for_smaller_groups, 0, GROUPED);
   tcase_add_test(c, sizes_are_arguments);
   tcase_add_test(c, costs_are_kept);
+  tcase_add_test(c, tuning_is_kept);
   tcase_add_test(c, modules_share_what_is_built);
   suite_add_tcase(suite, c);
   return suite_run(suite);

@@ -84,6 +84,7 @@ static const record_field record_fields[] = {
     RUN_TEXT(os),
     RUN_TEXT(processor),
     RUN_TEXT(governor),
+    RUN_TEXT(tuning),
     RUN(load, RECORD_NUMBER),
     RUN_TEXT(suite),
     RUN_TEXT(filter),

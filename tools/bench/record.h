@@ -59,6 +59,7 @@ typedef struct bench_record {
   char version[32], commit[24], date[32]; /* of the program; of the run, "2026-11-29T18:00:00Z" */
   char device[96], platform[96], vendor[64], driver[96], device_version[96], kind[16];
   char os[96], processor[96], governor[24];
+  char tuning[17]; /* what stands for the device's own prices and parameters; "": defaults */
   char suite[16], filter[96], reference_name[48];
   uint64_t memory;
   int compute_units;

@@ -11,7 +11,7 @@
 
 enum { RUNNER_SETS = 8, RUNNER_SAMPLES = 1000, RUNNER_RUNS = 1000 };
 
-typedef struct runner_program {
+struct bench_subject {
   const bench_runner *runner;
   const bench_case *c;
   bench_fault fault;
@@ -23,7 +23,7 @@ typedef struct runner_program {
   halo_buffer **results;    /* of the last run */
   halo_literal **answers;   /* of the first run */
   int set_count, argument_count, result_count, next_set;
-} runner_program;
+};
 
 void bench_row_fail(bench_row *row, bench_status status, const char *why) {
   if (row->status == BENCH_FAILED || row->status == BENCH_WRONG) return; /* the first one counts */
@@ -57,7 +57,7 @@ void bench_summarize(double *seconds, int count, bench_row *row) {
 /* ---- Arguments ---- */
 
 /* The recipes in the heading of the case; a message is in the row when they do not fit. */
-static bool runner_make_inputs(runner_program *p, bench_row *row) {
+static bool runner_make_inputs(bench_subject *p, bench_row *row) {
   int place = 0, code = TOOL_OK, generated;
   inputs_create(p->module, &p->inputs);
   for (const char *at = p->c->text; (at = strstr(at, "//! input ")) != NULL && code == TOOL_OK;) {
@@ -78,7 +78,7 @@ static bool runner_make_inputs(runner_program *p, bench_row *row) {
 }
 
 /* As many sets as the caches could not hold. */
-static halo_status runner_make_sets(runner_program *p) {
+static halo_status runner_make_sets(bench_subject *p) {
   uint64_t bytes = 1;
   for (int i = 0; i < p->argument_count; i++) {
     bytes += (uint64_t)halo_shape_byte_size(p->inputs.data[i].shape);
@@ -95,7 +95,7 @@ static halo_status runner_make_sets(runner_program *p) {
   return status;
 }
 
-static void runner_close(runner_program *p) {
+static void runner_close(bench_subject *p) {
   for (int i = 0; p->sets != NULL && i < p->set_count * p->argument_count; i++) {
     halo_buffer_release(p->sets[i]);
   }
@@ -132,7 +132,7 @@ static void runner_name_implementations(halo_executable *executable, bench_row *
   choices_release(&program);
 }
 
-static bool runner_open(runner_program *p, const char *kernels, bench_row *row) {
+static bool runner_open(bench_subject *p, const char *kernels, bench_row *row) {
   const halo_compile_options options = {.kernels = kernels};
   progress_start();
   halo_status status =
@@ -158,7 +158,7 @@ static bool runner_open(runner_program *p, const char *kernels, bench_row *row) 
 /* ---- Running ---- */
 
 /* Runs once, with the next set of arguments; the results of the run before are released. */
-static halo_status runner_once(runner_program *p) {
+static halo_status runner_once(bench_subject *p) {
   for (int i = 0; i < p->result_count; i++) {
     halo_buffer_release(p->results[i]);
     p->results[i] = NULL;
@@ -169,7 +169,7 @@ static halo_status runner_once(runner_program *p) {
 }
 
 /* Seconds of the device's events since the program was compiled. */
-static halo_status runner_device_seconds(runner_program *p, double *out) {
+static halo_status runner_device_seconds(bench_subject *p, double *out) {
   const halo_profile_row *steps;
   int count;
   *out = 0;
@@ -178,8 +178,7 @@ static halo_status runner_device_seconds(runner_program *p, double *out) {
   return status;
 }
 
-/* Seconds of one of `runs` runs. */
-static halo_status runner_sample(runner_program *p, int runs, double *seconds) {
+halo_status bench_subject_sample(bench_subject *p, int runs, double *seconds) {
   int all = p->fault == BENCH_FAULT_SLOW ? 2 * runs : runs;
   double before = 0, after = 0;
   halo_status status = HALO_OK;
@@ -202,7 +201,7 @@ static halo_status runner_sample(runner_program *p, int runs, double *seconds) {
 
 /* Memory that the results will get back, when the device gives out what was released last, holds no old answer: all its bits are
  * ones, which is NaN or -1. With `keep` that memory itself is the result. */
-static halo_status runner_poison(runner_program *p, bool keep) {
+static halo_status runner_poison(bench_subject *p, bool keep) {
   halo_status status = HALO_OK;
   for (int i = 0; i < p->result_count && status == HALO_OK; i++) {
     const halo_shape *shape = halo_executable_result_shape(p->executable, i);
@@ -226,7 +225,7 @@ static void runner_spoil(halo_literal *answer) {
 }
 
 /* False: the row says why there is nothing to measure. */
-static bool runner_check(runner_program *p, bench_row *row) {
+static bool runner_check(bench_subject *p, bench_row *row) {
   bool missing = p->fault == BENCH_FAULT_MISSING;
   progress_start(); /* some runtimes compile kernels when they are first launched */
   halo_status status = runner_poison(p, missing);
@@ -251,7 +250,7 @@ static bool runner_check(runner_program *p, bench_row *row) {
 }
 
 /* Every run has the same arguments, so that its answer has the same bits. */
-static void runner_check_last(runner_program *p, bench_row *row) {
+static void runner_check_last(bench_subject *p, bench_row *row) {
   for (int i = 0; i < p->result_count; i++) {
     halo_literal *last;
     if (halo_buffer_to_literal(p->results[i], &last) != HALO_OK) {
@@ -273,22 +272,23 @@ static void runner_check_last(runner_program *p, bench_row *row) {
 
 /* ---- Samples ---- */
 
-static int runner_runs(double seconds, double sample) {
+int bench_subject_runs(double seconds, double sample) {
   if (seconds >= sample) return 1;
   return seconds * RUNNER_RUNS <= sample ? RUNNER_RUNS : (int)(sample / seconds) + 1;
 }
 
 /* Ours, and the reference's in turns. */
-static halo_status runner_take_samples(runner_program *p, const char *path, bench_row *row) {
+static halo_status runner_take_samples(bench_subject *p, const char *path, bench_row *row) {
   enum { LEAST = 3 };
   const bench_runner *r = p->runner;
   double *ours = tool_alloc(sizeof *ours * 2 * RUNNER_SAMPLES), *other = ours + RUNNER_SAMPLES;
   double once, sample = r->min_time / 20;
   int taken = 0, others = 0;
   int chained = p->c->waited ? BENCH_WAITED : 0;
-  halo_status status = runner_sample(p, 1, &once);
-  if (status == HALO_OK) status = runner_sample(p, runner_runs(once, sample / 2), &once);
-  row->runs = runner_runs(once, sample);
+  halo_status status = bench_subject_sample(p, 1, &once);
+  if (status == HALO_OK)
+    status = bench_subject_sample(p, bench_subject_runs(once, sample / 2), &once);
+  row->runs = bench_subject_runs(once, sample);
   row->waited = p->c->waited;
   double jax = path != NULL ? bench_jax_run(r->jax, path, 1, BENCH_WAITED) : 0;
   double start = tool_now();
@@ -296,9 +296,9 @@ static halo_status runner_take_samples(runner_program *p, const char *path, benc
     double spent = tool_now() - start;
     if (taken >= LEAST && spent > r->max_time) break;
     if (taken >= r->repeat && spent > r->min_time) break;
-    status = runner_sample(p, row->runs, &ours[taken++]);
+    status = bench_subject_sample(p, row->runs, &ours[taken++]);
     if (jax > 0)
-      jax = other[others] = bench_jax_run(r->jax, path, runner_runs(jax, sample), chained);
+      jax = other[others] = bench_jax_run(r->jax, path, bench_subject_runs(jax, sample), chained);
     if (jax > 0) others++;
   }
   if (status == HALO_OK) bench_summarize(ours, taken, row);
@@ -325,9 +325,28 @@ static bool runner_write(const bench_case *c, const char *path) {
   return file != NULL && fclose(file) == 0 && good;
 }
 
+bench_subject *bench_subject_open(const bench_runner *runner, const bench_case *c,
+                                  const char *kernels, bench_row *row) {
+  bench_subject *p = tool_alloc(sizeof *p);
+  *p = (bench_subject){.runner = runner, .c = c};
+  if (runner_open(p, kernels, row) && runner_check(p, row)) return p;
+  bench_subject_close(p);
+  return NULL;
+}
+
+const char *bench_subject_source(bench_subject *p) {
+  return halo_executable_report(p->executable, HALO_REPORT_SOURCE);
+}
+
+void bench_subject_close(bench_subject *p) {
+  if (p == NULL) return;
+  runner_close(p);
+  free(p);
+}
+
 void bench_runner_measure(const bench_runner *runner, const bench_case *c, const char *kernels,
                           bench_fault fault, bench_row *row) {
-  runner_program p = {.runner = runner, .c = c, .fault = fault};
+  bench_subject p = {.runner = runner, .c = c, .fault = fault};
   char *path = tool_printf("%s/case.%s.hlo", runner->folder, c->name);
   bool needs_file = kernels == NULL && (runner->jax != NULL || runner->starts);
   if (needs_file && !runner_write(c, path)) {

@@ -38,6 +38,22 @@ void bench_row_fail(bench_row *row, bench_status status, const char *why);
 /* Compares with the limit: BENCH_OK or BENCH_ABOVE. */
 void bench_row_judge(bench_row *row);
 
+/* ---- One compiled case, for those who take samples of several in turns ---- */
+
+typedef struct bench_subject bench_subject;
+/* Compiles a case as bench_runner_measure, runs it once and checks the answer. NULL: the row has status and reason. `runner` and the case
+ * must stay until bench_subject_close. */
+bench_subject *bench_subject_open(const bench_runner *runner, const bench_case *c,
+                                  const char *kernels, bench_row *row);
+/* *seconds: of one of `runs` runs, which the case says how to wait for. */
+halo_status bench_subject_sample(bench_subject *subject, int runs, double *seconds);
+/* How many runs, of so many seconds each, are a sample of so many seconds. */
+int bench_subject_runs(double seconds, double sample);
+/* Its kernels' OpenCL C; valid until bench_subject_close. */
+const char *bench_subject_source(bench_subject *subject);
+/* NULL is allowed. */
+void bench_subject_close(bench_subject *subject);
+
 /* ---- Checks (verify.c) ---- */
 
 /* Compares results with what the case says they should be: fills in check, wrong, checked, elements, and, when the check itself

@@ -76,6 +76,7 @@ static void show_block_heading(const bench_record *r) {
   show_labelled("device", text);
   snprintf(text, sizeof text, "%s, %s", r->platform, r->driver);
   show_labelled("driver", text);
+  if (r->tuning[0] != '\0') show_labelled("tuning", r->tuning);
   snprintf(text, sizeof text, "%s, load %.1f", r->os, r->load);
   show_labelled("system", text);
   if (r->load > 1) show_labelled("", "other programs are running: all figures are rough");
@@ -132,8 +133,8 @@ static void show_block_end(const bench_record *record, const bench_record *refer
 /* ---- Markdown ---- */
 
 static void show_markdown_heading(const bench_record *r) {
-  printf("**%s**, %s, %s; %s; halo %s (%s), %s\n\n", r->device, r->platform, r->driver, r->os,
-         r->version, r->commit, r->date);
+  printf("**%s**, %s, %s; %s; halo %s (%s), %s%s%s\n\n", r->device, r->platform, r->driver, r->os,
+         r->version, r->commit, r->date, r->tuning[0] != '\0' ? ", tuning " : "", r->tuning);
   puts("| row | size | median | of limit | spread | cold | warm | implementation | answer |");
   puts("|---|---|---|---|---|---|---|---|---|");
 }

@@ -54,6 +54,9 @@ void bench_system_describe(const halo_device *device, bench_record *record) {
   char text[96];
   time_t now = time(NULL);
   halo_device_get_info(device, &info);
+  halo_device_tuning tuning;
+  halo_device_get_tuning(device, &tuning);
+  memcpy(record->tuning, tuning.hash, sizeof record->tuning);
   snprintf(record->version, sizeof record->version, "%s", BENCH_VERSION);
   snprintf(record->commit, sizeof record->commit, "%s", BENCH_COMMIT);
   strftime(record->date, sizeof record->date, "%Y-%m-%dT%H:%M:%SZ", gmtime(&now));

@@ -13,10 +13,7 @@
 extern const char halo_cl_attention[], halo_cl_attention_tile[];
 
 enum {
-  ATTENTION_BLOCK = 32,            /* keys at a time, on CPUs */
-  ATTENTION_LANES = 64,            /* queries of a work item, on CPUs */
   ATTENTION_SUMS = 16,             /* vectors of sums in registers */
-  ATTENTION_GROUP = 256,           /* work items of a group, at most */
   ATTENTION_LEAST = 16,            /* and at least */
   ATTENTION_LONGEST = 1024,        /* elements of a query or a value, at most */
   ATTENTION_ALL_LOCAL = 64 * 1024, /* bytes of local memory of which a group takes half at most */
@@ -211,15 +208,16 @@ static halo_status attention_item_lower(halo_lowering *l) {
   attention_text t = {.l = l};
   halo_template k;
   const halo_attention_desc *v = l->desc;
-  int lanes = ATTENTION_LANES;
+  int lanes = halo_lowering_parameters(l)->attention_item_queries;
+  int block = halo_lowering_parameters(l)->attention_item_keys;
   while (lanes > 16 && lanes / 2 >= v->group) lanes /= 2;
   /* 64 bits on CPUs: neighbours are then seen to be neighbours whatever an index is made of. */
   attention_begin(&t, &k, halo_cl_attention, true);
-  halo_template_define_int(&k, "H_BLOCK", ATTENTION_BLOCK);
+  halo_template_define_int(&k, "H_BLOCK", block);
   halo_template_define_int(&k, "H_R", lanes);
   int64_t keys = ATTENTION_SUMS / (lanes / 16), rows = (v->width + keys - 1) / keys * keys;
   halo_template_define_int(&k, "H_KEYS", keys);
-  halo_kernel_private(l, (v->depth + ATTENTION_BLOCK + rows + 4 + keys) * lanes, sizeof(float));
+  halo_kernel_private(l, (v->depth + block + rows + 4 + keys) * lanes, sizeof(float));
   halo_kernel_private(l, v->width + 2 * keys, sizeof(float));
   return attention_end(&t, &k, "item", lanes, 1);
 }
@@ -240,11 +238,11 @@ static int64_t attention_tile_bytes(const halo_attention_desc *v, attention_tile
          ((int64_t)queries * (tile->line + weights + maxima) + tile->elements + parts);
 }
 
-/* Work items of a group on the device. */
-static int attention_items(const halo_caps *caps) {
+/* Work items of a group on the device, of `wanted`. */
+static int attention_items(const halo_caps *caps, int wanted) {
   uint64_t most = caps->max_work_group;
   if (most > caps->max_items[0]) most = caps->max_items[0];
-  int items = ATTENTION_GROUP;
+  int items = wanted;
   while ((uint64_t)items > most) items /= 2;
   return items;
 }
@@ -255,10 +253,14 @@ static int attention_items(const halo_caps *caps) {
 static bool attention_tile_choose(const halo_lowering *l, attention_tile *tile) {
   const halo_attention_desc *v = l->desc;
   if (v->depth > ATTENTION_LONGEST || v->width > ATTENTION_LONGEST) return false;
-  int items = attention_items(l->caps);
+  const halo_parameters *given = halo_lowering_parameters(l);
+  int items = attention_items(l->caps, given->attention_tile_group);
   int64_t most = (int64_t)l->caps->local_memory;
   if (most >= ATTENTION_ALL_LOCAL) most /= 2;
-  *tile = (attention_tile){.y = items >= 256 ? 16 : items >= 64 ? 8 : 4, .block = 32};
+  *tile = (attention_tile){.y = items >= 256  ? 16
+                                : items >= 64 ? 8
+                                              : 4,
+                           .block = given->attention_tile_keys};
   while (tile->y > 1 && ATTENTION_QUERIES / 2 * tile->y >= v->group) tile->y /= 2;
   for (;;) {
     tile->x = items / tile->y;
@@ -303,7 +305,7 @@ static bool attention_tile_supports(const halo_lowering *l, const char **why) {
 
 static bool attention_tile_works_on(const halo_caps *caps, const char **why) {
   *why = "the device has no work groups for it";
-  return attention_items(caps) >= ATTENTION_LEAST;
+  return attention_items(caps, ATTENTION_LEAST) >= ATTENTION_LEAST;
 }
 
 /* Seconds of the products, by operations that vectors of a CPU's do many of at a time; a query is worked on by so many work

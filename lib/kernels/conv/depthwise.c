@@ -25,7 +25,7 @@ struct halo_conv_lines {
 static bool depthwise_fits(const halo_lowering *l, halo_conv_lines *d, const char **why) {
   const halo_conv_desc *v = &d->v;
   if (!halo_conv_is_plain(v, why)) return false;
-  d->b = halo_panels_choose(l->caps, v->accumulator, INT64_MAX);
+  d->b = halo_panels_choose(l, v->accumulator, INT64_MAX);
   d->block = d->b.nv > 2 ? DEPTHWISE_WIDE : DEPTHWISE_NARROW;
   *why = "not every feature is a group of its own";
   if (v->by_batch || v->inputs != 1 || v->outputs != 1) return false;

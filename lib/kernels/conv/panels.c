@@ -134,16 +134,17 @@ static void conv_join_loops(conv_product *p) {
   }
 }
 
-/* A panel of rhs beyond the first of these is cut into pieces of the second, which stay in a core's cache
+/* A panel of rhs of more bytes is cut into pieces, which stay in a core's cache
  * while all rows meet them. */
-enum { CONV_LONG_PANEL = 2 << 20, CONV_PIECE = 384 << 10 };
+enum { CONV_LONG_PANEL = 2 << 20 };
 
-static void conv_choose_cuts(conv_product *p) {
+static void conv_choose_cuts(const halo_lowering *l, conv_product *p) {
   int64_t bytes = p->v.k * p->b.nr * (int64_t)halo_type_size(p->v.accumulator), steps = 1;
   p->cuts = p->chunk = 1;
   /* Parts are summed for all of the result at once. */
   if (bytes <= CONV_LONG_PANEL || p->v.products != p->v.groups) return;
-  int64_t want = (bytes + CONV_PIECE - 1) / CONV_PIECE;
+  int64_t piece = halo_lowering_parameters(l)->conv_panels_bytes;
+  int64_t want = (bytes + piece - 1) / piece;
   while (steps < want && p->outer < p->loops.count) steps *= p->loops.axis[p->outer++].size;
   p->chunk = (steps + want - 1) / want;
   p->cuts = (steps + p->chunk - 1) / p->chunk;
@@ -152,13 +153,13 @@ static void conv_choose_cuts(conv_product *p) {
 static conv_product conv_product_of(const halo_lowering *l, const halo_conv_desc *v,
                                     const conv_image *image) {
   conv_product p = {.v = *v, .image = *image, .cuts = 1};
-  p.b = halo_panels_choose(l->caps, p.v.accumulator, p.v.n);
+  p.b = halo_panels_choose(l, p.v.accumulator, p.v.n);
   p.rhs_in_place = conv_rhs_in_place(&p.v, &p.b);
   p.rows = halo_conv_rows(&p.v);
   p.window = halo_conv_window(&p.v);
   conv_set_distances(&p);
   conv_join_loops(&p);
-  conv_choose_cuts(&p);
+  conv_choose_cuts(l, &p);
   return p;
 }
 

@@ -203,7 +203,7 @@ static bool dot_goes_in_fours(const halo_caps *caps, halo_type lhs, halo_type rh
 
 /* The block of the result, and how many elements go together. */
 static halo_panels dot_panels_choose(const halo_lowering *l, const halo_dot_desc *v) {
-  halo_panels b = halo_panels_choose(l->caps, v->accumulator, v->n);
+  halo_panels b = halo_panels_choose(l, v->accumulator, v->n);
   halo_type lhs = v->lhs.operand->shape->type, rhs = v->rhs.operand->shape->type;
   bool whole = halo_type_is_integral(v->accumulator) && halo_type_size(v->accumulator) == 4;
   bool bf16 = lhs == HALO_BF16 && rhs == HALO_BF16 && v->accumulator == HALO_F32;
@@ -215,7 +215,7 @@ static halo_panels dot_panels_choose(const halo_lowering *l, const halo_dot_desc
   b.biased = halo_type_is_sint(lhs) && halo_type_is_sint(rhs);
   b.swapped = halo_type_is_sint(lhs) && !b.biased;
   /* The sums of columns take registers too. */
-  if (b.biased && b.mr == 6) b.mr = 5;
+  if (b.biased && (b.mr == 6 || b.mr == 7)) b.mr = 5;
   return b;
 }
 
@@ -453,7 +453,7 @@ static halo_status dot_panels_lower(halo_lowering *l) {
   int64_t stretch = v->n;
   if (packs_b && v->batch == 1 && !v->made_real) {
     int64_t size = (int64_t)halo_type_size(v->accumulator);
-    stretch = halo_panels_stretch(l->caps, &b, v->m, v->n, size * halo_panels_steps(b.group, v->k));
+    stretch = halo_panels_stretch(l, &b, v->m, v->n, size * halo_panels_steps(b.group, v->k));
   }
   for (int64_t first = 0; first < v->n; first += stretch) {
     dot_columns columns = {first, v->n - first < stretch ? v->n - first : stretch, stretch == v->n};

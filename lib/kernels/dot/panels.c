@@ -8,12 +8,12 @@ extern const char halo_cl_gemm_panels[], halo_cl_gemm_pack[];
 
 int64_t halo_panels_round_up(int64_t x, int64_t by) { return (x + by - 1) / by * by; }
 
-halo_panels halo_panels_choose(const halo_caps *caps, halo_type accumulator, int64_t columns) {
-  int lanes = (int)caps->simd_width; /* f32 lanes of a CPU */
+halo_panels halo_panels_choose(const halo_lowering *l, halo_type accumulator, int64_t columns) {
+  int lanes = (int)l->caps->simd_width; /* f32 lanes of a CPU */
   if (lanes > 16) lanes = 16;
   if (lanes < 4) lanes = 4;
   while (lanes & (lanes - 1)) lanes--;
-  halo_panels b = {.w = lanes, .mr = 6, .group = 1};
+  halo_panels b = {.w = lanes, .mr = halo_lowering_parameters(l)->panels_rows, .group = 1};
   if (halo_type_size(accumulator) == 8) b.w = lanes / 2 < 2 ? 2 : lanes / 2;
   b.nv = lanes >= 16 ? 4 : 2; /* 32 vector registers, or 16 */
   /* Narrow results: fewer columns and more rows, so that little of the block is padding. */
@@ -36,14 +36,15 @@ int64_t halo_panels_pack_size(const halo_panels_pack *p) {
   return p->batch * halo_panels_round_up(p->lines, p->panel) * halo_panels_steps(p->group, p->k);
 }
 
-int64_t halo_panels_stretch(const halo_caps *caps, const halo_panels *b, int64_t rows,
+int64_t halo_panels_stretch(const halo_lowering *l, const halo_panels *b, int64_t rows,
                             int64_t columns, int64_t bytes) {
-  enum { LARGE = 8 << 20, STRETCHES = 32, ITEMS = 4 };
+  enum { STRETCHES = 32, ITEMS = 4 };
   int64_t panels = (columns + b->nr - 1) / b->nr, size = panels * b->nr * bytes;
-  int64_t most = size / STRETCHES > LARGE ? size / STRETCHES : LARGE;
+  int64_t most = halo_lowering_parameters(l)->panels_bytes;
+  if (most < size / STRETCHES) most = size / STRETCHES;
   int64_t each = most / (b->nr * bytes), row_panels = (rows + b->mr - 1) / b->mr;
   /* Each launch has work for all cores. */
-  int64_t least = (ITEMS * (int64_t)caps->compute_units + row_panels - 1) / row_panels;
+  int64_t least = (ITEMS * (int64_t)l->caps->compute_units + row_panels - 1) / row_panels;
   if (each < least) each = least;
   if (each >= panels) return columns;
   int64_t count = (panels + each - 1) / each;

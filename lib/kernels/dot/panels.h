@@ -18,7 +18,7 @@ typedef struct halo_panels {
 } halo_panels;
 
 /* For a device's registers and a result of so many columns. */
-halo_panels halo_panels_choose(const halo_caps *caps, halo_type accumulator, int64_t columns);
+halo_panels halo_panels_choose(const halo_lowering *l, halo_type accumulator, int64_t columns);
 
 /* Steps that a sum over k takes. */
 int64_t halo_panels_steps(int group, int64_t k);
@@ -42,7 +42,7 @@ const char *halo_panels_number(halo_helpers *helpers, bool shared, int64_t numbe
 
 /* How many columns of B are packed at a time, so that a large B does not need memory for all of it once more. `bytes`: of a
  * packed column. */
-int64_t halo_panels_stretch(const halo_caps *caps, const halo_panels *b, int64_t rows,
+int64_t halo_panels_stretch(const halo_lowering *l, const halo_panels *b, int64_t rows,
                             int64_t columns, int64_t bytes);
 
 /* Elements that it takes. */

@@ -12,20 +12,29 @@ enum { REDUCE_CACHE_BYTES = 16384, REDUCE_CACHED_LANES = 256 };
  * share of a second kernel. */
 typedef struct reduce_limits {
   int64_t pieces; /* wanted at most, those that there are anyway counted in */
-  int64_t least;  /* elements of a piece */
+  int64_t least;  /* elements of a piece at least */
   int64_t plenty; /* of so many pieces that there are anyway ... */
   int64_t large;  /* ... only inputs of so many elements are cut further */
 } reduce_limits;
 
-static const reduce_limits reduce_cpu_rows = {64, 32768, 4, 4 << 20},
-                           reduce_cpu_columns = {64, 131072, 8, 4 << 20},
-                           reduce_gpu = {1024, 2048, 64, 4 << 20};
+static reduce_limits reduce_limits_of(const halo_lowering *l, bool columns) {
+  enum { CPU_ROWS = 4, CPU_COLUMNS = 8, GPU = 64, LARGE = 4 << 20 };
+  const halo_parameters *given = halo_lowering_parameters(l);
+  return (reduce_limits){
+      .pieces = given->reduce_pieces,
+      .least = columns ? given->reduce_column_elements : given->reduce_row_elements,
+      .plenty = !l->caps->is_cpu ? GPU
+                : columns        ? CPU_COLUMNS
+                                 : CPU_ROWS,
+      .large = LARGE};
+}
 
 static int64_t reduce_divide_up(int64_t x, int64_t by) { return (x + by - 1) / by; }
 
 int64_t halo_reduce_pieces(int64_t elements, int64_t results) {
-  int64_t pieces = elements / reduce_gpu.least;
-  if (pieces > reduce_gpu.pieces) pieces = reduce_gpu.pieces;
+  enum { LEAST = 2048, PIECES = 1024 };
+  int64_t pieces = elements / LEAST;
+  if (pieces > PIECES) pieces = PIECES;
   return pieces > results ? pieces : results;
 }
 
@@ -98,7 +107,7 @@ static reduce_limits reduce_row_limits(const halo_reduce_text *t) {
     PLACES = 16,
     LEAST = 2048
   }; /* operations of an element, and its coordinates */
-  reduce_limits limits = reduce_cpu_rows;
+  reduce_limits limits = reduce_limits_of(t->l, false);
   int64_t cost = SIMPLE + halo_reduce_cost_before(t) + (reduce_needs_places(t) ? PLACES : 0);
   limits.least = limits.least * SIMPLE / cost;
   if (limits.least < LEAST) limits.least = LEAST;
@@ -193,8 +202,9 @@ static int reduce_group(const halo_reduce_text *t) {
   uint64_t most = caps->local_memory / (uint64_t)reduce_bytes(t);
   if (most > caps->max_work_group) most = caps->max_work_group;
   if (most > caps->max_items[0]) most = caps->max_items[0];
+  const int wanted = halo_lowering_parameters(t->l)->reduce_group_items;
   int group = 1;
-  while (group < REDUCE_GROUP && 2 * (uint64_t)group <= most) group *= 2;
+  while (group < wanted && 2 * (uint64_t)group <= most) group *= 2;
   return group;
 }
 
@@ -220,14 +230,14 @@ halo_reduce_cut halo_reduce_cut_of(const halo_reduce_text *t, int64_t outer, int
                                    int64_t inner, bool first) {
   const halo_caps *caps = t->l->caps;
   halo_reduce_cut cut = {outer, n, inner, n, 1, 1, 1, inner > 1, 1, 0, false, false, 0, 1};
-  reduce_limits limits = reduce_gpu;
+  reduce_limits limits = reduce_limits_of(t->l, cut.columns);
   int most = caps->is_cpu ? 1 : reduce_group(t);
   int64_t parallel; /* independent pieces of work there are already */
   if (inner == 1 && first && reduce_transposes(t, outer, n)) return reduce_cut_transposed(outer, n);
   if (caps->is_cpu) {
     cut.lanes = cut.columns ? reduce_strip(t, inner, !first) : reduce_lanes(t);
     parallel = cut.columns ? outer * reduce_divide_up(inner, cut.lanes) : outer;
-    limits = cut.columns ? reduce_cpu_columns : reduce_row_limits(t);
+    if (!cut.columns) limits = reduce_row_limits(t);
   } else {
     while (!cut.columns && cut.local < n && 2 * cut.local <= most) cut.local *= 2;
     parallel = cut.columns ? outer * inner / 256 + 1 : outer;

@@ -103,7 +103,9 @@ static double reduce_cost(const halo_lowering *l, double group) {
   return halo_lowering_seconds(l, p->reduce_element * combined + behind, items);
 }
 
-static double reduce_row_cost(const halo_lowering *l) { return reduce_cost(l, REDUCE_GROUP); }
+static double reduce_row_cost(const halo_lowering *l) {
+  return reduce_cost(l, halo_lowering_parameters(l)->reduce_group_items);
+}
 
 static double reduce_column_cost(const halo_lowering *l) { return reduce_cost(l, 1); }
 

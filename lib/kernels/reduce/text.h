@@ -32,8 +32,6 @@ typedef struct halo_reduce_cut {
 halo_reduce_cut halo_reduce_cut_of(const halo_reduce_text *t, int64_t outer, int64_t n,
                                    int64_t inner, bool first);
 
-enum { REDUCE_GROUP = 256 }; /* work items that share a row on GPUs */
-
 /* Simple operations that one of `count` elements takes: of the instructions whose results are as many. */
 int64_t halo_reduce_cost_each(const halo_lowering *l, int64_t count);
 /* Pieces into which so many elements of so many results are cut on GPUs, where there are not results enough. */

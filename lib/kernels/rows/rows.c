@@ -21,7 +21,8 @@ static int rows_group(const halo_lowering *l, const halo_rows_desc *v) {
   if (most > l->caps->max_work_group) most = l->caps->max_work_group;
   if (most > l->caps->max_items[0]) most = l->caps->max_items[0];
   int local = 1;
-  while (local < HALO_ROWS_GROUP && local < v->rows.n && 2 * (uint64_t)local <= most) local *= 2;
+  const int wanted = halo_lowering_parameters(l)->rows_group_items;
+  while (local < wanted && local < v->rows.n && 2 * (uint64_t)local <= most) local *= 2;
   return local;
 }
 
@@ -93,7 +94,9 @@ static halo_status rows_item_lower(halo_lowering *l) {
   halo_rows_write(&t, ROWS_ITEM_KEEPS, ROWS_DEAR);
   /* A few rows a group, so that groups cost nothing, but enough groups to share out evenly. */
   size_t local = 1;
-  while (local < 32 && t.v.rows.outer >= (int64_t)(64 * local)) local *= 2;
+  while ((int)local < halo_lowering_parameters(l)->rows_item_rows &&
+         t.v.rows.outer >= (int64_t)(64 * local))
+    local *= 2;
   return rows_end(l, &t, "item", t.v.rows.outer, local);
 }
 

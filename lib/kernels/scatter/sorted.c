@@ -11,7 +11,7 @@ extern const char halo_cl_scatter_sorted[];
 
 /* Updates, and what chunks of them left, that a work item takes. They say in which order long runs are combined, so
  * they follow from the class of device alone. */
-enum { SORTED_CHUNK = 16, SORTED_PARTS = 64, SORTED_CPU_CHUNK = 1024 };
+enum { SORTED_PARTS = 64 };
 
 /* A record is a place, a bit that says that the update is dropped, and the update's number. */
 struct halo_scatter_sorted {
@@ -117,8 +117,8 @@ bool halo_scatter_sorted_supports(const halo_lowering *l, const char **why) {
 /* Neighbours that a work item of a launch takes. */
 static int64_t sorted_chunk(const halo_lowering *l, const halo_scatter_sorted *s, int level) {
   if (!s->associative) return 1;
-  if (l->caps->is_cpu) return SORTED_CPU_CHUNK;
-  return level ? SORTED_PARTS : SORTED_CHUNK;
+  bool parts = level && !l->caps->is_cpu;
+  return parts ? SORTED_PARTS : halo_lowering_parameters(l)->scatter_sorted_updates;
 }
 
 static int64_t sorted_ceil(int64_t a, int64_t b) { return (a + b - 1) / b; }

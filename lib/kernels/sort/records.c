@@ -127,7 +127,11 @@ const void *halo_sort_describe(const halo_lowering *l) {
   halo_sort_desc *desc = halo_desc_new(l, halo_sort_desc);
   const halo_instr *sort = halo_lowering_root(l);
   const halo_shape *shape = sort->operands[0]->shape;
-  halo_sort_records r = {.caps = l->caps, .sort = sort, .arity = sort->operand_count, .rows = 1};
+  halo_sort_records r = {.caps = l->caps,
+                         .given = halo_lowering_parameters(l),
+                         .sort = sort,
+                         .arity = sort->operand_count,
+                         .rows = 1};
   if (sort->opcode == HALO_OP_TOPK) {
     bool largest = halo_instr_bool(sort, HALO_ATTR_LARGEST, true);
     r.dim = shape->rank - 1;

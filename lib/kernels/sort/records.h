@@ -13,6 +13,7 @@
 
 typedef struct halo_sort_records {
   const halo_caps *caps;
+  const halo_parameters *given;
   halo_lowering *l;       /* once declared */
   const halo_instr *sort; /* a sort, or a topk: the keys are then its operand's total order */
   int32_t arity;          /* operands */

@@ -70,18 +70,19 @@ typedef struct sort_blocks {
 } sort_blocks;
 
 /* Local memory for blocks: on a CPU it is to stay in the first caches. */
-enum { SORT_LOCAL = 32 << 10, SORT_GPU_BLOCK = 1024, SORT_GPU_GROUP = 128, SORT_CPU_TEAMS = 16 };
+enum { SORT_LOCAL = 32 << 10 };
 
 static sort_blocks sort_cut(const halo_sort_records *r, int64_t n) {
   enum { BLOCK_ROUNDS = 32 }; /* two for each level of merging */
   const halo_caps *caps = r->caps;
+  const halo_parameters *given = r->given;
   int64_t room = caps->local_memory < SORT_LOCAL ? (int64_t)caps->local_memory : SORT_LOCAL;
   int64_t records = room / (2 * r->bytes);
-  if (!caps->is_cpu && records > SORT_GPU_BLOCK) records = SORT_GPU_BLOCK;
+  if (records > given->sort_merge_records) records = given->sort_merge_records;
   if (records > sort_most(r, BLOCK_ROUNDS)) records = sort_most(r, BLOCK_ROUNDS);
   sort_blocks cut = {.block = 8, .team = 1, .teams = 1};
   while (cut.block < n && 2 * cut.block <= records) cut.block *= 2;
-  int64_t most = caps->is_cpu ? SORT_CPU_TEAMS : SORT_GPU_GROUP;
+  int64_t most = given->sort_merge_group;
   if (most > (int64_t)caps->max_work_group) most = (int64_t)caps->max_work_group;
   if (most > (int64_t)caps->max_items[0]) most = (int64_t)caps->max_items[0];
   while (!caps->is_cpu && cut.team < cut.block / 8 && 2 * cut.team <= most) cut.team *= 2;
@@ -238,25 +239,25 @@ typedef struct sort_radix {
   int64_t local, chunk, pieces;
 } sort_radix;
 
-enum { SORT_GPU_CHUNK = 16, SORT_CPU_CHUNK = 16 << 10 };
-
 static sort_radix sort_radix_cut(const halo_sort_records *r) {
   const halo_caps *caps = r->caps;
-  sort_radix cut = {.digit_bits = caps->is_cpu ? 8 : 4, .local = 1};
+  const halo_parameters *given = r->given;
+  sort_radix cut = {.digit_bits = given->sort_radix_bits, .local = 1};
   cut.digits = (int)sort_ceil(r->code_bits, cut.digit_bits);
   if (caps->is_cpu) {
     /* A few pieces for each core, of all rows together. */
     int64_t pieces = sort_ceil(4 * sort_units(r), r->rows);
     cut.chunk = sort_ceil(r->n, pieces);
-    if (cut.chunk < SORT_CPU_CHUNK) cut.chunk = SORT_CPU_CHUNK < r->n ? SORT_CPU_CHUNK : r->n;
+    int64_t least = given->sort_radix_records < r->n ? given->sort_radix_records : r->n;
+    if (cut.chunk < least) cut.chunk = least;
     if (cut.chunk > sort_most(r, 2)) cut.chunk = sort_most(r, 2);
     if (cut.chunk < 1) cut.chunk = 1; /* of no elements */
   } else {
     int64_t most = (int64_t)caps->local_memory / (4 << cut.digit_bits);
     if (most > (int64_t)caps->max_work_group) most = (int64_t)caps->max_work_group;
     if (most > (int64_t)caps->max_items[0]) most = (int64_t)caps->max_items[0];
-    while (cut.local < 64 && 2 * cut.local <= most) cut.local *= 2;
-    cut.chunk = SORT_GPU_CHUNK;
+    while (cut.local < given->sort_radix_group && 2 * cut.local <= most) cut.local *= 2;
+    cut.chunk = given->sort_radix_records;
   }
   cut.pieces = sort_ceil(r->n, cut.chunk * cut.local);
   return cut;
@@ -365,6 +366,7 @@ halo_status halo_sort_radix_records(halo_sort_records *r, halo_lowering *l, int3
 halo_sort_records halo_sort_packed(const halo_lowering *l, int64_t n, int code_bits,
                                    int place_bits) {
   return (halo_sort_records){.caps = l->caps,
+                             .given = halo_lowering_parameters(l),
                              .rows = 1,
                              .n = n,
                              .code_bits = code_bits,

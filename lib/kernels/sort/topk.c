@@ -7,7 +7,7 @@
 extern const char halo_cl_topk[];
 
 /* Records that are kept, at most: by a work item of a CPU, by a work group. */
-enum { TOPK_CPU_MOST = 1024, TOPK_GPU_MOST = 256, TOPK_LEAST = 4096 };
+enum { TOPK_CPU_MOST = 1024, TOPK_GPU_MOST = 256 };
 
 static int64_t topk_ceil(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
@@ -27,7 +27,7 @@ static topk_level topk_cut(const halo_sort_records *r, int64_t n, int64_t keep) 
     level.chunk = halo_sort_block_size(r, n);
   } else if (r->rows < 4 * units) {
     level.chunk = topk_ceil(n, topk_ceil(4 * units, r->rows));
-    if (level.chunk < TOPK_LEAST) level.chunk = TOPK_LEAST;
+    if (level.chunk < r->given->topk_records) level.chunk = r->given->topk_records;
     if (level.chunk < 8 * keep) level.chunk = 8 * keep;
   }
   level.pieces = topk_ceil(n, level.chunk);

@@ -58,15 +58,9 @@ double halo_scan_cost(const halo_lowering *l) {
   return v->chunks > 1 ? 2 * once + launch : once;
 }
 
-/* Sequences that there are to be, and elements of a chunk at least: the order of combining depends on these and
- * on the shape, not on the device's size. Sequences that a work item of a CPU has side by side: few rows,
+/* Sequences that a work item of a CPU has side by side: few rows,
  * which may all fall on the same lines of a cache, and as many columns as are a page or so. */
 enum {
-  SCAN_CPU_ROWS = 256,
-  SCAN_CPU_COLUMNS = 1024,
-  SCAN_CPU_LEAST = 256,
-  SCAN_GPU = 1 << 14,
-  SCAN_GPU_LEAST = 16,
   SCAN_ROWS = 4,
   SCAN_LINES = 2,
   SCAN_SHORT_ROWS = 64,
@@ -79,18 +73,18 @@ enum {
 static void scan_choose(halo_scan_desc *v, const halo_lowering *l, int cost) {
   if (v->inner > 1 || v->w.count > 1) return;
   v->line = v->n >= SCAN_LINE ? halo_window_line(&v->w, l) : 0;
-  v->side = !v->line && cost >= SCAN_DEAR && v->outer * (v->n / SCAN_CPU_LEAST + 1) >= SCAN_LINE;
+  v->side = !v->line && cost >= SCAN_DEAR &&
+            v->outer * (v->n / halo_lowering_parameters(l)->scan_least + 1) >= SCAN_LINE;
   v->is_short = !v->side && v->n < SCAN_LINE && cost < SCAN_DEAR;
 }
 
 static void scan_cut(halo_scan_desc *v, const halo_lowering *l, int cost) {
   const halo_caps *caps = l->caps;
-  int64_t lines = v->outer * v->inner, want = SCAN_GPU, least = SCAN_GPU_LEAST;
-  if (caps->is_cpu) {
-    scan_choose(v, l, cost);
-    want = v->inner > 1 ? SCAN_CPU_COLUMNS : SCAN_CPU_ROWS;
-    least = SCAN_CPU_LEAST;
-  }
+  /* The order of combining depends on these and on the shape, not on the device's size. */
+  const halo_parameters *given = halo_lowering_parameters(l);
+  int64_t lines = v->outer * v->inner;
+  int64_t want = v->inner > 1 ? given->scan_columns : given->scan_rows, least = given->scan_least;
+  if (caps->is_cpu) scan_choose(v, l, cost);
   int64_t chunks = lines < want ? want / lines : 1, most = v->n / least;
   if (chunks > most) chunks = most > 0 ? most : 1;
   v->chunk = (v->n + chunks - 1) / chunks;
