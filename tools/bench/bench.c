@@ -574,7 +574,7 @@ static const tool_option bench_options_table[] = {
      "the rows of this file instead (docs/benchmarks.md), or a program of tools/bench/programs"},
     {0, 0, NULL, NULL, "How:"},
     {BENCH_MIN_TIME, 0, "min-time", "SECONDS", "samples of a row, at least (0.2)"},
-    {BENCH_MAX_TIME, 0, "max-time", "SECONDS", "samples of a row, at most, but for three (1)"},
+    {BENCH_MAX_TIME, 0, "max-time", "SECONDS", "samples of a row, at most, but for four (1)"},
     {BENCH_REPEAT, 0, "repeat", "N", "samples at least, if there is time (5)"},
     {BENCH_ROUNDS, 0, "rounds", "N", "the same"},
     {BENCH_WALL, 0, "wall", NULL, "the clock on the wall (the default)"},

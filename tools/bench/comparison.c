@@ -30,11 +30,19 @@ static const bench_row *compare_match(const bench_record *base, const bench_row 
   return found != NULL && (limit || strcmp(found->size, row->size) == 0) ? found : NULL;
 }
 
+/* What a row's median may be off by, as a logarithm: its spread, or how far it is above the fastest sample. Where other programs took
+ * the processor half of the time, the middle half of the samples may be all slow or all fast. */
+static double compare_noise(const bench_row *row) {
+  double spread = log1p(row->spread);
+  double above = row->minimum > 0 ? log(row->median / row->minimum) : 0;
+  return spread > above ? spread : above;
+}
+
 static compare_ratio compare_rows(const bench_row *base, const bench_row *other) {
   double a = bench_row_rate(base), b = other ? bench_row_rate(other) : 0;
   if (a <= 0 || b <= 0) return (compare_ratio){0};
   double ratio = bench_row_is_time(base) ? a / b : b / a;
-  return (compare_ratio){ratio, hypot(base->spread, other->spread)};
+  return (compare_ratio){ratio, expm1(hypot(compare_noise(base), compare_noise(other)))};
 }
 
 /* The reason that a row has no ratio, in a word. */

@@ -277,34 +277,52 @@ int bench_subject_runs(double seconds, double sample) {
   return seconds * RUNNER_RUNS <= sample ? RUNNER_RUNS : (int)(sample / seconds) + 1;
 }
 
-/* Ours, and the reference's in turns. */
-static halo_status runner_take_samples(bench_subject *p, const char *path, bench_row *row) {
-  enum { LEAST = 3 };
+/* Seconds of one run, ours and the reference's, as far as they are taken. */
+typedef struct runner_samples {
+  double ours[RUNNER_SAMPLES], other[RUNNER_SAMPLES];
+  int taken, others;
+  double jax; /* the last of `other`; 0: there is no reference */
+} runner_samples;
+
+/* One of two batches: half of the time that a row's samples have. Ours and the reference's are taken in turns. */
+static halo_status runner_take_batch(bench_subject *p, const char *path, bench_row *row,
+                                     runner_samples *s) {
+  enum { LEAST = 2 };
   const bench_runner *r = p->runner;
-  double *ours = tool_alloc(sizeof *ours * 2 * RUNNER_SAMPLES), *other = ours + RUNNER_SAMPLES;
   double once, sample = r->min_time / 20;
-  int taken = 0, others = 0;
-  int chained = p->c->waited ? BENCH_WAITED : 0;
+  int chained = p->c->waited ? BENCH_WAITED : 0, first = s->taken;
   halo_status status = bench_subject_sample(p, 1, &once);
-  if (status == HALO_OK)
+  if (status == HALO_OK) {
     status = bench_subject_sample(p, bench_subject_runs(once, sample / 2), &once);
-  row->runs = bench_subject_runs(once, sample);
-  row->waited = p->c->waited;
-  double jax = path != NULL ? bench_jax_run(r->jax, path, 1, BENCH_WAITED) : 0;
-  double start = tool_now();
-  while (status == HALO_OK && taken < RUNNER_SAMPLES) {
-    double spent = tool_now() - start;
-    if (taken >= LEAST && spent > r->max_time) break;
-    if (taken >= r->repeat && spent > r->min_time) break;
-    status = bench_subject_sample(p, row->runs, &ours[taken++]);
-    if (jax > 0)
-      jax = other[others] = bench_jax_run(r->jax, path, bench_subject_runs(jax, sample), chained);
-    if (jax > 0) others++;
   }
-  if (status == HALO_OK) bench_summarize(ours, taken, row);
-  if (status == HALO_OK && others > 0) row->reference = bench_median(other, others);
-  free(ours);
+  if (first == 0) {
+    row->runs = bench_subject_runs(once, sample);
+    s->jax = path != NULL ? bench_jax_run(r->jax, path, 1, BENCH_WAITED) : 0;
+  }
+  double start = tool_now();
+  while (status == HALO_OK && s->taken < RUNNER_SAMPLES / (first ? 1 : 2)) {
+    double spent = tool_now() - start;
+    int taken = s->taken - first;
+    if (taken >= LEAST && spent > r->max_time / 2) break;
+    if (2 * taken >= r->repeat && spent > r->min_time / 2) break;
+    status = bench_subject_sample(p, row->runs, &s->ours[s->taken++]);
+    if (s->jax > 0) {
+      s->jax = bench_jax_run(r->jax, path, bench_subject_runs(s->jax, sample), chained);
+      if (s->jax > 0) s->other[s->others++] = s->jax;
+    }
+  }
   return status;
+}
+
+/* The spread is what the samples of both batches differ by, and at least what the batches do: other programs disturb all samples of a
+ * moment alike. `first`: samples of the first batch. */
+static void runner_summarize(runner_samples *s, int first, bench_row *row) {
+  double before = bench_median(s->ours, first);
+  double after = bench_median(s->ours + first, s->taken - first);
+  bench_summarize(s->ours, s->taken, row);
+  double among = (before > after ? before - after : after - before) / row->median;
+  if (among > row->spread) row->spread = among;
+  if (s->others > 0) row->reference = bench_median(s->other, s->others);
 }
 
 /* In new processes: with empty caches, and with what the first one left there. */
@@ -352,17 +370,24 @@ void bench_runner_measure(const bench_runner *runner, const bench_case *c, const
   if (needs_file && !runner_write(c, path)) {
     bench_row_fail(row, BENCH_FAILED, "its program cannot be written to /tmp");
   } else if (runner_open(&p, kernels, row) && runner_check(&p, row)) {
-    bool jax = needs_file && runner->jax != NULL;
-    halo_status status = runner_take_samples(&p, jax ? path : NULL, row);
+    const char *reference = needs_file && runner->jax != NULL ? path : NULL;
+    runner_samples *samples = tool_alloc(sizeof *samples);
+    samples->taken = samples->others = 0;
+    halo_status status = runner_take_batch(&p, reference, row, samples);
+    int first = samples->taken;
+    /* Starting takes a second or more, so that the batches are not of the same moment. */
+    if (status == HALO_OK && runner->starts && needs_file) runner_measure_starts(runner, path, row);
+    if (status == HALO_OK) status = runner_take_batch(&p, reference, row, samples);
     if (status == HALO_OK) {
+      runner_summarize(samples, first, row);
       bench_row_judge(row);
       runner_check_last(&p, row);
     } else {
       bench_row_fail(row, BENCH_FAILED, NULL);
     }
+    free(samples);
   }
   runner_close(&p);
-  if (row->median > 0 && runner->starts && needs_file) runner_measure_starts(runner, path, row);
   if (needs_file) remove(path);
   free(path);
 }
