@@ -23,8 +23,9 @@ static inline float h_dec_f16(ushort h) {
   return m > 0x7c00u ? as_float((uint)(h & 0x8000) << 16 | m << 13 | 0x7f800000u) : x;
 }
 /* An operand of sums and products, which make NaNs quiet in any case. LLVM computes these in f16 then, as vectors from
- * version 15 on, rounding each; what else it finds to do in f16 it does one by one. */
-#if defined(__F16C__) && defined(__clang_major__) && __clang_major__ >= 15
+ * version 15 on on x86, rounding each; what else it finds to do in f16 it does one by one. Compilers for GPUs do likewise. */
+#if defined(H_HALF_FUNCTIONS) || \
+    (defined(__F16C__) && defined(__clang_major__) && __clang_major__ >= 15)
 static inline float h_dec_quiet_f16(ushort h) { return H_LOAD_HALF(h); }
 #else
 #define h_dec_quiet_f16 h_dec_f16

@@ -334,8 +334,9 @@ def intel(source, folder, processor):
         kernel.local = int(values.get("slm_size", 0))
         kernel.lanes = int(values.get("simd_size", 16))
         kernel.barriers = int(values.get("barrier_count", 0)) > 0
-        private = re.search(r"usage: +private_space\s+size: +(\d+)", entry)
-        kernel.private = int(private[1]) // kernel.lanes if private else 0
+        private = re.search(r"usage: +private_space\s+size: +(\d+)(\s+is_simt_thread: +true)?", entry)
+        if private:  # of a work item, or of the thread that does several
+            kernel.private = int(private[1]) // (1 if private[2] else kernel.lanes)
     for listing in sorted(listings.glob("*.asm")):
         text = listing.read_text(errors="replace")
         name, lanes = re.match(r"//\.kernel (\w+)", text), re.search(r"_simd(\d+)_", listing.name)

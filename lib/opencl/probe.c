@@ -150,7 +150,11 @@ static void probe_apply(const halo_probe_facts *facts, halo_caps *caps) {
   (verdicts[kind] == HALO_PROBE_WRONG || verdicts[kind] == HALO_PROBE_FAILS)
   if (PROBE_IS_BAD(HALO_PROBE_FMA)) caps->fma_f32 = false;
   if (verdicts[HALO_PROBE_CONTRACTION] == HALO_PROBE_WRONG) caps->contracts = true;
-  if (PROBE_IS_BAD(HALO_PROBE_CONVERSION)) caps->converts_f16 = false;
+  /* Compilers do in f16 what is converted there and back: half.cl. */
+  if (PROBE_IS_BAD(HALO_PROBE_CONVERSION) || PROBE_IS_BAD(HALO_PROBE_ARITHMETIC) ||
+      facts->flushes_f16) {
+    caps->converts_f16 = false;
+  }
   if (PROBE_IS_BAD(HALO_PROBE_ARITHMETIC))
     __atomic_store_n(&caps->has_f16, false, __ATOMIC_RELAXED);
   if (facts->flushes_f16) caps->denormals_f16 = false;

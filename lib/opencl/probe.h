@@ -19,7 +19,7 @@ typedef enum halo_probe_kind {
   HALO_PROBE_FMA,         /* WRONG or FAILS: caps.fma_f32 becomes false */
   HALO_PROBE_CONTRACTION, /* WRONG: caps.contracts becomes true */
   HALO_PROBE_CONVERSION,  /* of f16; WRONG or FAILS: caps.converts_f16 becomes false */
-  HALO_PROBE_ARITHMETIC,  /* in f16; WRONG or FAILS: caps.has_f16 becomes false */
+  HALO_PROBE_ARITHMETIC,  /* in f16; WRONG or FAILS: caps.has_f16 and converts_f16 become false */
   HALO_PROBE_LOCAL,       /* WRONG or FAILS: caps.local_memory becomes what works */
   HALO_PROBE_KINDS
 } halo_probe_kind;

@@ -10,6 +10,8 @@
 #include "kernels/families.h"
 #include "kernels/helpers.h"
 
+#include <string.h>
+
 extern const char halo_cl_attention[], halo_cl_attention_tile[];
 
 enum {
@@ -249,14 +251,15 @@ static int attention_items(const halo_caps *caps, int wanted) {
 
 /* A tile that the device has work items and local memory for: as large as possible, about as wide as high. Two groups
  * or more are to share a processor, so that they hide each other's barriers: NVIDIA's have several times the 48 KB that
- * the driver states, others no more than their 64 KB or little more. */
+ * the driver states, Intel's from Xe on twice their 64 KB, others no more than their 64 KB or little more. Narrow tiles have more
+ * sums a work item, which Intel's compiler then keeps in memory. */
 static bool attention_tile_choose(const halo_lowering *l, attention_tile *tile) {
   const halo_attention_desc *v = l->desc;
   if (v->depth > ATTENTION_LONGEST || v->width > ATTENTION_LONGEST) return false;
   const halo_parameters *given = halo_lowering_parameters(l);
   int items = attention_items(l->caps, given->attention_tile_group);
   int64_t most = (int64_t)l->caps->local_memory;
-  if (most >= ATTENTION_ALL_LOCAL) most /= 2;
+  if (most >= ATTENTION_ALL_LOCAL && !strstr(l->caps->vendor, "Intel")) most /= 2;
   *tile = (attention_tile){.y = items >= 256  ? 16
                                 : items >= 64 ? 8
                                               : 4,
