@@ -279,7 +279,7 @@ static void tune_search_one(tune *t, tune_candidates *c) {
   if (best != 0) {
     printf(" %9s   %.2f (%.2f to %.2f)", c->values[best], c->gain, c->low, c->up);
   } else {
-    printf(" %9s   none of %d others is faster", "", count - 1);
+    printf(" %9s   no faster value among %d others", "", count - 1);
   }
   printf("; %d row%s\n", s.row_count, s.row_count == 1 ? "" : "s");
   if (s.why[0] != '\0') printf("    left out: %s\n", s.why);
