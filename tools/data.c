@@ -2,6 +2,8 @@
 /* tools/data.c: where the files lie that `halo bench` reads. */
 #include "tool.h"
 
+#include "os/process.h"
+
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
@@ -26,7 +28,7 @@ const char *tool_data(const char *in_tree, const char *installed) {
   const char *const places[][2] = {
       {"/../share/halo/", installed}, {"/../", in_tree}, {"/../../", in_tree}};
   char own[PATH_MAX];
-  char *slash = realpath("/proc/self/exe", own) ? strrchr(own, '/') : NULL;
+  char *slash = halo_os_program_path(own, sizeof own) ? strrchr(own, '/') : NULL;
   if (slash) *slash = 0;
   for (size_t i = 0; slash && i < sizeof places / sizeof *places; i++) {
     const char *path = data_check(tool_printf("%s%s%s", own, places[i][0], places[i][1]));

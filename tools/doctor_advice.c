@@ -6,6 +6,7 @@
 #include "base/folder.h"
 #include "halo/client.h"
 #include "opencl/api.h"
+#include "os/file.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -336,12 +337,11 @@ static bool advice_can_write(const doctor *d, const char *folder) {
 /* Why the library keeps no programs in the folder; NULL: it does. */
 static char *advice_cache_fault(const doctor *d, const char *folder) {
   const uint64_t least = 1 << 20; /* bytes, for a few programs */
-  struct stat info;
+  halo_os_file_info info;
   struct statvfs disk;
   if (!advice_can_write(d, folder)) return tool_printf("%s cannot be written to", folder);
-  if (*d->root || stat(folder, &info) != 0) return NULL;
-  const char *other = halo_folder_find_other(&info);
-  if (other) return tool_printf("%s is not used as a cache: %s", folder, other);
+  if (*d->root || !halo_os_find_file(folder, &info)) return NULL;
+  if (info.other) return tool_printf("%s is not used as a cache: %s", folder, info.other);
   if (statvfs(folder, &disk) != 0) return NULL;
   if (disk.f_flag & ST_RDONLY) return tool_printf("%s is on a disk that is read-only", folder);
   if (disk.f_frsize * disk.f_bavail >= least && (!disk.f_files || disk.f_ffree)) return NULL;

@@ -4,7 +4,7 @@
 #include "tool.h"
 
 /* argv[0] is "doctor"; an exit code. */
-__attribute__((visibility("default"))) int HaloDoctor(int argc, char **argv);
+HALO_API int HaloDoctor(int argc, char **argv);
 
 int HaloDoctor(int argc, char **argv) {
   int code = tool_doctor(argc, argv);

@@ -6,12 +6,12 @@
 #include "tool.h"
 
 #include "halo/passes.h"
+#include "os/file.h"
+#include "os/process.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 bool graph_knows(const char *path) {
   return tool_ends_with(path, ".html") || tool_ends_with(path, ".dot") ||
@@ -31,30 +31,16 @@ static void graph_put_json(FILE *file, const char *json) {
 
 /* A process `dot` that writes the file of what it reads. */
 static bool graph_by_dot(const char *text, const char *path) {
-  int ends[2], status = -1;
-  if (pipe(ends) != 0) return tool_error("no pipe: %s", strerror(errno)) == TOOL_OK;
-  fflush(NULL);
-  pid_t child = fork();
-  if (child == 0) {
-    dup2(ends[0], STDIN_FILENO);
-    close(ends[0]);
-    close(ends[1]);
-    execlp("dot", "dot", "-Tsvg", "-o", path, (char *)NULL);
-    _exit(127);
-  }
-  close(ends[0]);
-  FILE *file = fdopen(ends[1], "w");
-  fputs(text, file);
-  fclose(file);
-  if (child > 0) waitpid(child, &status, 0);
-  if (WIFEXITED(status) && WEXITSTATUS(status) == 127) {
+  const char *const command[] = {"dot", "-Tsvg", "-o", path, NULL};
+  int code = halo_os_run(command, text);
+  if (code == 127) {
     tool_error(
         "%s is written by 'dot' of Graphviz, which is not installed; .html and .dot need nothing",
         path);
-  } else if (!WIFEXITED(status) || WEXITSTATUS(status) != 0) {
+  } else if (code != 0) {
     tool_error("'dot' could not write %s", path);
   }
-  return WIFEXITED(status) && WEXITSTATUS(status) == 0;
+  return code == 0;
 }
 
 static int graph_compare_spans(const void *a, const void *b) {
@@ -71,9 +57,8 @@ static char *graph_measured(const halo_trace_span *spans, int count) {
     if (spans[i].step) steps[step_count++] = spans[i];
   }
   qsort(steps, (size_t)step_count, sizeof *steps, graph_compare_spans);
-  char *text = NULL;
-  size_t size = 0;
-  FILE *file = runs ? open_memstream(&text, &size) : NULL;
+  halo_os_text text;
+  FILE *file = runs && halo_os_text_begin(&text) ? text.file : NULL;
   halo_json_writer json = {.file = file};
   if (file) halo_json_array(&json, NULL);
   for (int i = 0; file && i < step_count;) {
@@ -88,9 +73,8 @@ static char *graph_measured(const halo_trace_span *spans, int count) {
     halo_json_close(&json);
   }
   if (file) halo_json_close(&json);
-  if (file) fclose(file);
   free(steps);
-  return text;
+  return file ? halo_os_text_end(&text) : NULL;
 }
 
 static void graph_write_page(FILE *file, const char *graph, const char *measured) {

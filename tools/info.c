@@ -10,12 +10,12 @@
 
 #include "halo/client.h"
 #include "halo/custom_call.h"
+#include "os/file.h"
 
 #include <dirent.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 enum { INFO_HELP = 1, INFO_DEVICE, INFO_CAPABILITIES, INFO_INPUT, INFO_PRICES };
 
@@ -81,12 +81,15 @@ static void info_count(const char *path, int64_t *files, uint64_t *bytes) {
   DIR *folder = opendir(path);
   if (!folder) return;
   for (struct dirent *entry; (entry = readdir(folder));) {
-    struct stat info;
+    halo_os_file_info info;
     const char *end = strrchr(entry->d_name, '.');
     if (!end || strcmp(end, ".bin") != 0) continue;
-    if (fstatat(dirfd(folder), entry->d_name, &info, 0) != 0) continue;
+    char *file = tool_printf("%s/%s", path, entry->d_name);
+    bool there = halo_os_find_file(file, &info);
+    free(file);
+    if (!there) continue;
     ++*files;
-    *bytes += (uint64_t)info.st_size;
+    *bytes += info.size;
   }
   closedir(folder);
 }

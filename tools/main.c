@@ -5,9 +5,9 @@
 
 #include "halo/client.h"
 #include "halo/status.h"
+#include "os/process.h"
 
 #include <errno.h>
-#include <signal.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -81,7 +81,7 @@ static int main_dispatch(int argc, char **argv) {
 
 int main(int argc, char **argv) {
   /* A reader that goes away (head, less) is no reason to die in the middle of writing files. */
-  signal(SIGPIPE, SIG_IGN);
+  halo_os_keep_on_closed_pipes();
   int code = main_dispatch(argc, argv);
   bool lost = ferror(stdout) != 0;
   if ((fflush(stdout) != 0 || lost) && errno != EPIPE) {

@@ -5,6 +5,8 @@
 #include "parts.h"
 #include "tool.h"
 
+#include "os/process.h"
+
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -25,7 +27,7 @@ static bool ranks_look(const char *selector, halo_communicator *communicator, ra
   halo_client *client;
   halo_client_options options = {.device = selector, .communicator = communicator};
   if (!tool_check(halo_client_create(&options, &client))) return false;
-  if (gethostname(note->host, sizeof note->host - 1) != 0) strcpy(note->host, "?");
+  if (!halo_os_machine_name(note->host, sizeof note->host)) strcpy(note->host, "?");
   note->first = halo_device_id(halo_client_device(client, 0));
   note->count = halo_client_device_count(client);
   *all = halo_client_global_device_count(client);

@@ -2,13 +2,13 @@
 /* tools/tool.c: messages, memory, files and units for the subcommands. */
 #include "tool.h"
 
+#include "os/file.h"
+
 #include <errno.h>
-#include <fcntl.h>
 #include <math.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -76,9 +76,9 @@ static const size_t TOOL_FILE_MAX = (size_t)1 << 31;
 /* Opens a file. Of a pipe somebody must open the other end within two seconds: reading would wait for ever. */
 static FILE *tool_open(const char *path) {
   enum { TRIES = 100, PAUSE = 20000000 }; /* nanoseconds */
-  int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK), first = EOF;
-  struct stat info;
-  if (fd >= 0 && fstat(fd, &info) == 0 && S_ISFIFO(info.st_mode)) {
+  int fd = halo_os_open(path, HALO_OS_READ), first = EOF;
+  halo_os_file_info info;
+  if (fd >= 0 && halo_os_find_open_file(fd, &info) && info.kind == HALO_OS_PIPE) {
     unsigned char byte;
     ssize_t got = 0;
     for (int i = 0; i < TRIES && (got = read(fd, &byte, 1)) == 0; i++) {
@@ -91,8 +91,7 @@ static FILE *tool_open(const char *path) {
       return NULL;
     }
   }
-  if (fd >= 0) fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) & ~O_NONBLOCK);
-  FILE *file = fd >= 0 ? fdopen(fd, "rb") : NULL;
+  FILE *file = fd >= 0 ? halo_os_read_stream(fd) : NULL;
   if (!file) tool_error("%s: %s", path, strerror(errno));
   if (file && first != EOF) ungetc(first, file);
   return file;
@@ -125,9 +124,9 @@ bool tool_make_folder(const char *path) {
     bool last = *at == '\0';
     if (!last && *at != '/') continue;
     *at = '\0';
-    struct stat info;
-    int reason = mkdir(copy, 0777) == 0 ? 0 : errno;
-    if (reason && !(stat(copy, &info) == 0 && S_ISDIR(info.st_mode))) {
+    halo_os_file_info info;
+    int reason = halo_os_make_folder(copy, 0777) == 0 ? 0 : errno;
+    if (reason && !(halo_os_find_file(copy, &info) && info.kind == HALO_OS_FOLDER)) {
       tool_error("cannot make the folder %s: %s", copy, strerror(reason));
       ok = false;
     }

@@ -6,13 +6,14 @@
 #include "base/memory.h"
 #include "base/strbuf.h"
 #include "base/suggest.h"
+#include "os/file.h"
+#include "os/process.h"
 
 #include <ctype.h>
 #include <errno.h>
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 static const char *const config_names[HALO_CONFIG_COUNT] = {
@@ -151,16 +152,10 @@ static const char config_pocl_cache[] = "POCL_CACHE_DIR";
 
 /* A folder in the user's folder of caches, or NULL where there is none. */
 static char *config_user_cache(const char *name) {
-  const char *cache = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
+  char folder[4096];
+  if (!halo_os_cache_folder(folder, sizeof folder)) return NULL;
   halo_strbuf path = {0};
-  /* The XDG rules say to ignore relative paths. */
-  if (cache && cache[0] == '/') {
-    halo_strbuf_printf(&path, "%s/%s", cache, name);
-  } else if (home && home[0] == '/') {
-    halo_strbuf_printf(&path, "%s/.cache/%s", home, name);
-  } else {
-    return NULL;
-  }
+  halo_strbuf_printf(&path, "%s/%s", folder, name);
   return halo_strbuf_take(&path);
 }
 
@@ -176,7 +171,7 @@ void halo_config_share_cache_dir(void) {
   halo_strbuf path = {0};
   halo_strbuf_printf(&path, "%s/pocl", own);
   bool trusted = halo_folder_is_trusted(own) && halo_folder_is_trusted(halo_strbuf_text(&path));
-  if (trusted) setenv(config_pocl_cache, halo_strbuf_text(&path), 0);
+  if (trusted) halo_os_set_missing_variable(config_pocl_cache, halo_strbuf_text(&path));
   halo_strbuf_deinit(&path);
 }
 

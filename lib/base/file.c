@@ -4,15 +4,14 @@
 
 #include "base/memory.h"
 #include "base/strbuf.h"
+#include "os/file.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -36,7 +35,7 @@ static int outfile_open_temporary(halo_outfile *file) {
   for (int attempt = 0; attempt < 100; attempt++) {
     snprintf(file->temporary, strlen(file->path) + OUTFILE_SUFFIX, "%s.tmp-%ld-%u", file->path,
              (long)getpid(), atomic_fetch_add(&counter, 1));
-    int fd = open(file->temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    int fd = halo_os_open(file->temporary, HALO_OS_CREATE);
     if (fd >= 0 || errno != EEXIST) return fd;
   }
   errno = EEXIST;
@@ -66,15 +65,15 @@ static halo_status outfile_make(void *user) {
 
 halo_status halo_outfile_create(const char *path, halo_outfile **out) {
   *out = NULL;
-  struct stat info;
-  char *real = realpath(path, NULL);
+  halo_os_file_info info;
+  char *real = halo_os_real_path(path);
   outfile_request request = {.path = real ? real : path};
-  request.in_place = stat(path, &info) == 0 && !S_ISREG(info.st_mode);
+  request.in_place = halo_os_find_file(path, &info) && info.kind != HALO_OS_FILE;
   halo_status status = halo_memory_guard(outfile_make, &request);
   free(real);
   HALO_TRY(status);
   halo_outfile *file = request.file;
-  file->fd = request.in_place ? open(path, O_WRONLY | O_CLOEXEC) : outfile_open_temporary(file);
+  file->fd = request.in_place ? halo_os_open(path, HALO_OS_WRITE) : outfile_open_temporary(file);
   if (file->fd < 0) {
     status = halo_fail_errno(errno, "write", path);
     outfile_free(file);
@@ -103,7 +102,7 @@ halo_status halo_outfile_commit(halo_outfile *file) {
   /* Network file systems report a full disk only here. */
   if (close(file->fd) != 0) status = halo_fail_errno(errno, "write", file->path);
   file->fd = -1;
-  if (status == HALO_OK && file->temporary && rename(file->temporary, file->path) != 0) {
+  if (status == HALO_OK && file->temporary && halo_os_replace(file->temporary, file->path) != 0) {
     status = halo_fail_errno(errno, "write", file->path);
   }
   if (status != HALO_OK && file->temporary) unlink(file->temporary);
@@ -135,18 +134,18 @@ static bool file_has_writer(int fd, int *first) {
 
 halo_status halo_file_open(const char *path, FILE **out) {
   *out = NULL;
-  int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK), first = EOF;
+  int fd = halo_os_open(path, HALO_OS_READ), first = EOF;
   if (fd < 0) {
     return halo_fail(errno == ENOENT ? HALO_NOT_FOUND : HALO_IO_ERROR, "%s: %s", path,
                      strerror(errno));
   }
-  struct stat info;
-  if (fstat(fd, &info) == 0 && S_ISFIFO(info.st_mode) && !file_has_writer(fd, &first)) {
+  halo_os_file_info info;
+  bool is_pipe = halo_os_find_open_file(fd, &info) && info.kind == HALO_OS_PIPE;
+  if (is_pipe && !file_has_writer(fd, &first)) {
     close(fd);
     return halo_fail(HALO_IO_ERROR, "%s: nobody writes to this pipe", path);
   }
-  fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) & ~O_NONBLOCK);
-  FILE *file = fdopen(fd, "rb");
+  FILE *file = halo_os_read_stream(fd);
   if (!file) {
     int reason = errno;
     close(fd);

@@ -3,13 +3,12 @@
 #include "base/folder.h"
 
 #include "base/memory.h"
+#include "os/file.h"
 
 #include <errno.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <sys/statvfs.h>
 #include <unistd.h>
 
 void halo_folder_make(const char *path) {
@@ -17,18 +16,18 @@ void halo_folder_make(const char *path) {
   for (char *at = all + 1; *all && *at; at++) {
     if (*at != '/') continue;
     *at = '\0';
-    mkdir(all, 0700);
+    halo_os_make_folder(all, 0700);
     *at = '/';
   }
-  mkdir(all, 0700);
+  halo_os_make_folder(all, 0700);
   halo_free(all);
 }
 
 /* The folder, or the lowest one above it that is there, on the heap. */
 static char *folder_existing(const char *folder) {
   char *path = halo_strdup(folder), *end = path + strlen(path);
-  struct stat info;
-  while (stat(path, &info) != 0 && errno == ENOENT && end > path) {
+  halo_os_file_info info;
+  while (!halo_os_find_file(path, &info) && errno == ENOENT && end > path) {
     while (end > path && *--end != '/') continue;
     strcpy(end, end > path ? "" : *folder == '/' ? "/" : ".");
   }
@@ -37,20 +36,20 @@ static char *folder_existing(const char *folder) {
 
 bool halo_folder_is_writable(const char *folder) {
   char *path = folder_existing(folder);
-  struct stat info;
-  bool can = stat(path, &info) == 0 && S_ISDIR(info.st_mode) && access(path, W_OK | X_OK) == 0;
+  halo_os_file_info info;
+  bool can = halo_os_find_file(path, &info) && info.kind == HALO_OS_FOLDER &&
+             access(path, W_OK | X_OK) == 0;
   halo_free(path);
   return can;
 }
 
 halo_status halo_folder_check_room(const char *folder, uint64_t least) {
   char *path = folder_existing(folder);
-  struct statvfs disk;
-  int code = statvfs(path, &disk);
+  uint64_t left;
+  bool takes_files, known = halo_os_find_room(path, &left, &takes_files);
   halo_free(path);
-  if (code != 0) return HALO_OK;
-  uint64_t left = (geteuid() == 0 ? disk.f_bfree : disk.f_bavail) * (uint64_t)disk.f_frsize;
-  if (disk.f_files && !disk.f_ffree) {
+  if (!known) return HALO_OK;
+  if (!takes_files) {
     return halo_fail(HALO_IO_ERROR, "the disk of %s takes no more files", folder);
   }
   if (left >= least) return HALO_OK;
@@ -59,10 +58,10 @@ halo_status halo_folder_check_room(const char *folder, uint64_t least) {
 }
 
 halo_status halo_folder_check(const char *path) {
-  struct stat info;
-  if (stat(path, &info) != 0) return HALO_OK;
-  const char *reason = halo_folder_find_other(&info);
-  if (!reason && !S_ISDIR(info.st_mode)) reason = "it is no folder";
+  halo_os_file_info info;
+  if (!halo_os_find_file(path, &info)) return HALO_OK;
+  const char *reason = info.other;
+  if (!reason && info.kind != HALO_OS_FOLDER) reason = "it is no folder";
   if (!reason) return HALO_OK;
   return halo_fail(HALO_FAILED_PRECONDITION, "%s is not used as a cache: %s", path, reason);
 }

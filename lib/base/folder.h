@@ -7,8 +7,6 @@
 
 #include <stdbool.h>
 #include <stdint.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 /* Makes the folder and those above it that are missing, for the user alone (0700). Reports nothing: a folder that could not
  * be made is missing when it is used. */
@@ -20,16 +18,6 @@ bool halo_folder_is_writable(const char *path);
 /* HALO_IO_ERROR where the disk of the folder, which need not be there yet, has less than so many bytes left for this user, or no
  * place for another file. HALO_OK also where that cannot be found out. */
 halo_status halo_folder_check_room(const char *path, uint64_t least);
-
-/* Who besides this user and root can change a folder or a file, in words ("another user owns it"); NULL: nobody. */
-static inline const char *halo_folder_find_other(const struct stat *info) {
-  if (info->st_mode & S_IWOTH) return "everybody may write there";
-  if (info->st_mode & S_IWGRP && info->st_gid != getegid()) {
-    return "a group that is not this user's own may write there";
-  }
-  if (info->st_uid != geteuid() && info->st_uid != 0) return "another user owns it";
-  return NULL;
-}
 
 /* HALO_FAILED_PRECONDITION, with the reason, where others than this user and root can put files into the folder: another user
  * owns it, everybody may write there, or a group that is not the user's own. HALO_OK also where there is no such folder. */

@@ -3,14 +3,14 @@
 #include "base/log.h"
 
 #include "base/config.h"
+#include "os/file.h"
+#include "os/process.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 enum { LOG_LINE_MAX = 2048 };
@@ -21,35 +21,6 @@ static pthread_once_t log_once = PTHREAD_ONCE_INIT;
 static int log_file = STDERR_FILENO;
 static int log_error;       /* of opening the file */
 static bool log_is_unknown; /* the level */
-static clockid_t log_clock = CLOCK_MONOTONIC;
-static double log_start; /* of the process, by log_clock */
-
-static double log_now(void) {
-  struct timespec now;
-  clock_gettime(log_clock, &now);
-  return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
-}
-
-/* Linux says when a process started, in ticks since the machine did; elsewhere times count from the first line. */
-static void log_find_start(void) {
-#ifdef CLOCK_BOOTTIME
-  enum { FIELD = 22 };
-  char text[1024] = "";
-  FILE *file = fopen("/proc/self/stat", "re");
-  size_t size = file ? fread(text, 1, sizeof text - 1, file) : 0;
-  if (file) fclose(file);
-  text[size] = '\0';
-  const char *at = strrchr(text, ')'); /* behind the program's name, which is field 2 */
-  for (int field = 2; at && field < FIELD; field++) at = strchr(at + 1, ' ');
-  long ticks = sysconf(_SC_CLK_TCK);
-  if (at && ticks > 0) {
-    log_clock = CLOCK_BOOTTIME;
-    log_start = strtod(at, NULL) / (double)ticks;
-    return;
-  }
-#endif
-  log_start = log_now();
-}
 
 static void log_read(void) {
   const char *level = halo_config_text(HALO_CONFIG_LOG);
@@ -60,9 +31,8 @@ static void log_read(void) {
                                                 : HALO_LOG_OFF;
   log_is_unknown = threshold == HALO_LOG_OFF;
   if (log_is_unknown) return;
-  if (path && *path) log_file = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
+  if (path && *path) log_file = halo_os_open(path, HALO_OS_APPEND);
   log_error = log_file < 0 ? errno : 0;
-  log_find_start();
   if (!log_error) atomic_store(&halo_log_threshold, threshold);
 }
 
@@ -83,7 +53,7 @@ halo_status halo_log_open(void) {
 void halo_log_write(const char *format, ...) {
   char line[LOG_LINE_MAX];
   size_t length =
-      (size_t)snprintf(line, sizeof line, "halo[%ld] %.3f ", (long)getpid(), log_now() - log_start);
+      (size_t)snprintf(line, sizeof line, "halo[%ld] %.3f ", (long)getpid(), halo_os_process_age());
   va_list args;
   va_start(args, format);
   int more = vsnprintf(line + length, sizeof line - length, format, args);

@@ -2,16 +2,14 @@
 /* base/memory.c: host memory, and what happens when there is none. */
 #include "base/memory.h"
 
-#include <locale.h>
+#include "os/locale.h"
+#include "os/process.h"
+
 #include <setjmp.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#ifdef __linux__
-#include <sys/mman.h>
-#include <unistd.h>
-#endif
 
 /* Before each block. Those that a guard saw allocated are its list, in a ring; others have no next. */
 typedef struct memory_block {
@@ -27,7 +25,7 @@ typedef struct memory_guard {
   memory_block ring;
   jmp_buf jump;
   size_t wanted; /* bytes that could not be had */
-  locale_t locale;
+  void *locale;  /* halo_c_locale_mark */
 } memory_guard;
 
 static _Thread_local memory_guard *memory_current;
@@ -112,37 +110,17 @@ void halo_free(void *memory) {
   free(block->base);
 }
 
-enum { MEMORY_LAZY = 1 << 20 }; /* from this size on pages are zeroed by the system, when touched */
-
-/* Large blocks come from the system as fresh pages or were such once: dropping the pages makes them
- * zero without touching them, so that what is never read (a lost constant of a dump, say) costs
- * nothing. */
-static void memory_zero(char *memory, size_t size) {
-#ifdef __linux__
-  size_t page = (size_t)sysconf(_SC_PAGESIZE);
-  if (size >= MEMORY_LAZY) {
-    char *first = (char *)(((uintptr_t)memory + page - 1) / page * page);
-    char *last = (char *)((uintptr_t)(memory + size) / page * page);
-    if (madvise(first, (size_t)(last - first), MADV_DONTNEED) == 0) {
-      memset(memory, 0, (size_t)(first - memory));
-      memset(last, 0, (size_t)(memory + size - last));
-      return;
-    }
-  }
-#endif
-  memset(memory, 0, size);
-}
-
 halo_status halo_try_alloc(size_t size, const char *what, void **out) {
-  void *base = NULL;
+  /* Large blocks are mostly fresh pages, which are zero, and untouched as long as nobody uses them (a lost constant of a dump). */
+  bool may = size <= PTRDIFF_MAX - 2 * MEMORY_ALIGN && !memory_is_to_fail();
+  char *base = may ? malloc(2 * MEMORY_ALIGN + size) : NULL;
   *out = NULL;
-  if (size > PTRDIFF_MAX - 2 * MEMORY_ALIGN || memory_is_to_fail() ||
-      posix_memalign(&base, MEMORY_ALIGN, MEMORY_ALIGN + size) != 0 || !base) {
+  if (!base) {
     return halo_fail(HALO_OUT_OF_MEMORY,
                      "%s needs %zu bytes of host memory, which could not be had", what, size);
   }
-  memory_zero(base, MEMORY_ALIGN + size);
-  *out = (char *)base + MEMORY_ALIGN;
+  *out = base + 2 * MEMORY_ALIGN - (uintptr_t)base % MEMORY_ALIGN;
+  halo_os_zero(memory_block_of(*out), MEMORY_HEADER + size);
   memory_block *block = memory_block_of(*out);
   block->base = base;
   if (memory_current) memory_link(block);
@@ -173,11 +151,11 @@ static void memory_undo(memory_guard *guard) {
 }
 
 halo_status halo_memory_guard(halo_status (*run)(void *user), void *user) {
-  memory_guard guard = {.outer = memory_current, .locale = uselocale((locale_t)0)};
+  memory_guard guard = {.outer = memory_current, .locale = halo_c_locale_mark()};
   guard.ring.next = guard.ring.previous = &guard.ring;
   if (setjmp(guard.jump)) {
     memory_current = guard.outer;
-    uselocale(guard.locale);
+    halo_c_locale_return(guard.locale);
     memory_undo(&guard);
     return halo_fail(HALO_OUT_OF_MEMORY, "%zu bytes of host memory could not be had", guard.wanted);
   }

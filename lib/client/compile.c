@@ -10,13 +10,13 @@
 #include "custom/custom.h"
 #include "halo/passes.h"
 #include "hlo/reduction.h"
+#include "os/file.h"
 #include "passes/passes.h"
 #include "plan/lower.h"
 #include "text/text.h"
 
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
 
 /* ---- Dumps ---- */
 
@@ -34,7 +34,8 @@ static halo_status compile_write(compile_dump *dump, const char *what, const cha
   for (char *c = path + strlen(dump->folder) + 1; *c; c++) {
     if (*c == '/') *c = '_';
   }
-  mkdir(dump->folder, 0777); /* there already, most often; opening the file tells if not */
+  halo_os_make_folder(dump->folder,
+                      0777); /* there already, most often; opening the file tells if not */
   FILE *file = fopen(path, "w");
   if (!file) return halo_fail(HALO_IO_ERROR, "the dump %s cannot be written", path);
   bool ok = fputs(text, file) >= 0;

@@ -8,11 +8,11 @@
 #include "base/memory.h"
 #include "base/strbuf.h"
 #include "client/executable.h"
+#include "os/file.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 /* f32 operations that a compute unit begins in a cycle. Vendors' drivers mean different things by a unit: NVIDIA's
@@ -149,7 +149,7 @@ static halo_status tuning_write(const halo_device *device, const char *path,
   halo_tuning_print(tuning, &text);
   char *folder = halo_strdup(path);
   *strrchr(folder, '/') = '\0';
-  mkdir(folder, 0777); /* there already, most often; opening the file tells if not */
+  halo_os_make_folder(folder, 0777); /* there already, most often; opening the file tells if not */
   halo_free(folder);
   halo_outfile *file = NULL;
   halo_status status = halo_outfile_create(path, &file);

@@ -2,20 +2,22 @@
 /* collectives/open.c: communicators by their names, that over TCP and those in libraries of their own. */
 #include "base/config.h"
 #include "base/status.h"
+#include "os/library.h"
 #include "tcp/tcp.h"
 
-#include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 /* The folder of the library, or of the program that it is a part of. */
 static void open_folder(char *out, size_t size) {
-  Dl_info info;
-  out[0] = '\0';
-  if (!dladdr((void *)&halo_communicator_open, &info) || !info.dli_fname) return;
-  const char *slash = strrchr(info.dli_fname, '/');
-  if (slash) snprintf(out, size, "%.*s/", (int)(slash - info.dli_fname), info.dli_fname);
+  void *const here = (void *)&halo_communicator_open;
+  char *slash = halo_os_library_path(here, out, size) ? strrchr(out, '/') : NULL;
+  if (slash) {
+    slash[1] = '\0';
+  } else {
+    out[0] = '\0';
+  }
 }
 
 static void *open_library(const char *name, char *trouble, size_t size) {
@@ -24,12 +26,12 @@ static void *open_library(const char *name, char *trouble, size_t size) {
   open_folder(folder, sizeof folder);
   for (size_t i = 0; i < sizeof places / sizeof places[0] && folder[0]; i++) {
     snprintf(path, sizeof path, "%s%slibhalo-%s.so", folder, places[i], name);
-    void *library = dlopen(path, RTLD_NOW | RTLD_GLOBAL);
+    void *library = halo_os_library_open(path, HALO_OS_LIBRARY_NOW | HALO_OS_LIBRARY_GLOBAL);
     if (library) return library;
   }
   snprintf(path, sizeof path, "libhalo-%s.so", name);
-  void *library = dlopen(path, RTLD_NOW | RTLD_GLOBAL);
-  if (!library) snprintf(trouble, size, "%s", dlerror());
+  void *library = halo_os_library_open(path, HALO_OS_LIBRARY_NOW | HALO_OS_LIBRARY_GLOBAL);
+  if (!library) snprintf(trouble, size, "%s", halo_os_library_error());
   return library;
 }
 
@@ -50,7 +52,7 @@ halo_status halo_communicator_open(const char *name, halo_communicator **out) {
   }
   /* It stays loaded: MPI does not survive that it is taken away. */
   halo_communicator_make_fn *make =
-      (halo_communicator_make_fn *)dlsym(library, "halo_communicator_make");
+      (halo_communicator_make_fn *)halo_os_library_symbol(library, "halo_communicator_make");
   if (!make) {
     return halo_fail(HALO_NOT_FOUND, "libhalo-%s.so has no halo_communicator_make", name);
   }

@@ -4,9 +4,10 @@
  * cores as the device's. */
 #include "custom/lapack.h"
 
+#include "os/library.h"
+
 #ifdef HALO_HAVE_LAPACKE
 
-#include <dlfcn.h>
 #include <pthread.h>
 #include <stddef.h>
 
@@ -19,14 +20,14 @@ static void *lapack_library; /* NULL: none is installed */
 static void lapack_library_open(void) {
   static const char *const names[] = {"liblapacke.so.3", "libopenblas.so.0", "libopenblasp.so.0"};
   for (size_t i = 0; i < sizeof names / sizeof *names && !lapack_library; i++) {
-    void *library = dlopen(names[i], RTLD_LAZY | RTLD_LOCAL);
-    if (library && dlsym(library, "LAPACKE_sgetrf_work")) lapack_library = library;
+    void *library = halo_os_library_open(names[i], 0);
+    if (library && halo_os_library_symbol(library, "LAPACKE_sgetrf_work")) lapack_library = library;
   }
 }
 
 void *lapack_function(const char *name) {
   pthread_once(&lapack_library_once, lapack_library_open);
-  return lapack_library ? dlsym(lapack_library, name) : NULL;
+  return lapack_library ? halo_os_library_symbol(lapack_library, name) : NULL;
 }
 
 /* ---- Threads ---- */
@@ -43,13 +44,13 @@ static int lapack_callers, lapack_threads_before;
 
 /* The BLAS meant is LAPACKE's own: a process may have others beside it. */
 static void lapack_threads_find(void) {
-  Dl_info info;
-  if (!dladdr(lapack_function("LAPACKE_sgetrf_work"), &info) || !info.dli_fname) return;
-  void *library = dlopen(info.dli_fname, RTLD_LAZY | RTLD_NOLOAD);
-  if (!library) library = dlopen(NULL, RTLD_LAZY);
+  char path[4096];
+  if (!halo_os_library_path(lapack_function("LAPACKE_sgetrf_work"), path, sizeof path)) return;
+  void *library = halo_os_library_open(path, HALO_OS_LIBRARY_LOADED);
+  if (!library) library = halo_os_library_open(NULL, 0);
   if (!library) return;
-  lapack_threads_get = (lapack_get_fn *)dlsym(library, "openblas_get_num_threads");
-  lapack_threads_set = (lapack_set_fn *)dlsym(library, "openblas_set_num_threads");
+  lapack_threads_get = (lapack_get_fn *)halo_os_library_symbol(library, "openblas_get_num_threads");
+  lapack_threads_set = (lapack_set_fn *)halo_os_library_symbol(library, "openblas_set_num_threads");
 }
 
 /* The count is the process's, and others may use the library too: who comes first takes note of it, and who

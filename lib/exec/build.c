@@ -8,11 +8,11 @@
 #include "base/map.h"
 #include "base/memory.h"
 #include "base/progress.h"
+#include "os/process.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
 #include <string.h>
-#include <unistd.h>
 
 /* Units `first` to `first + count - 1` of `missing` become one program. */
 typedef struct build_job {
@@ -131,7 +131,7 @@ static void *build_run(void *data) {
 /* Messages are kept by thread: those of helpers are handed to the caller's. */
 static halo_status build_all(build_work *w) {
   pthread_t threads[BUILD_MAX_THREADS];
-  long cores = sysconf(_SC_NPROCESSORS_ONLN);
+  int cores = halo_os_cores();
   int32_t wanted = cores < BUILD_MAX_THREADS ? (int32_t)cores : BUILD_MAX_THREADS, started = 0;
   if (wanted > w->job_count) wanted = w->job_count;
   if (!halo_cl_builds_in_parallel(w->device)) wanted = 1;

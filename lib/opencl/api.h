@@ -81,7 +81,7 @@ typedef struct halo_cl_provider {
 } halo_cl_provider;
 
 /* Fills a table from the functions that the process has already (it links a loader, or a tool was preloaded), else from
- * libOpenCL. Returns NULL, or why it cannot: a text that stays valid until the thread's next call of this or of dlopen. */
+ * libOpenCL. Returns NULL, or why it cannot: a text that stays valid until the thread's next call of this or of os/library.h. */
 const char *halo_cl_api_load(halo_cl_api *out);
 
 /* The same before or in halo_cl_api_open, by one thread at a time: has drivers bound well (drivers.c), and without a loader takes the first

@@ -2,7 +2,8 @@
 /* opencl/api_load.c: a table of OpenCL's functions from the system's ICD loader. The program `halo` uses it, too. */
 #include "opencl/api.h"
 
-#include <dlfcn.h>
+#include "os/library.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -21,17 +22,17 @@ static const struct {
     {"clSVMFree", offsetof(halo_cl_api, clSVMFree), false},
 };
 
-static const char load_name[] = "libOpenCL.so.1";
-
-bool halo_cl_api_is_loaded(void) { return dlsym(RTLD_DEFAULT, "clGetPlatformIDs") != NULL; }
+bool halo_cl_api_is_loaded(void) {
+  return halo_os_library_symbol(NULL, "clGetPlatformIDs") != NULL;
+}
 
 const char *halo_cl_api_load(halo_cl_api *out) {
   bool is_here = halo_cl_api_is_loaded();
-  void *library = is_here ? RTLD_DEFAULT : dlopen(load_name, RTLD_LAZY | RTLD_LOCAL);
-  if (!is_here && !library) return dlerror();
+  void *library = is_here ? NULL : halo_os_library_open(halo_os_opencl_library, 0);
+  if (!is_here && !library) return halo_os_library_error();
   *out = (halo_cl_api){0};
   for (size_t i = 0; i < sizeof load_functions / sizeof *load_functions; i++) {
-    void *function = dlsym(library, load_functions[i].name);
+    void *function = halo_os_library_symbol(library, load_functions[i].name);
     if (!function && load_functions[i].required) {
       static _Thread_local char text[64];
       snprintf(text, sizeof text, "it has no function %s", load_functions[i].name);
@@ -46,18 +47,18 @@ const char *halo_cl_api_load(halo_cl_api *out) {
  * for other processors, and then says that as well. */
 const char *halo_cl_api_find_broken(const char *error, const char *folders, char *out,
                                     size_t size) {
-  size_t named = strcspn(error, ":"), own = strlen(load_name);
+  size_t named = strcspn(error, ":"), own = strlen(halo_os_opencl_library);
   if (named > own && error[named] == ':' && error[named - own - 1] == '/' &&
-      memcmp(error + named - own, load_name, own) == 0) {
+      memcmp(error + named - own, halo_os_opencl_library, own) == 0) {
     snprintf(out, size, "%.*s", (int)named, error);
     return error + named + 1 + strspn(error + named + 1, " ");
   }
   for (const char *at = folders ? folders : ""; *at; at += strspn(at, ":;")) {
     size_t length = strcspn(at, ":;");
-    snprintf(out, size, "%.*s/%s", (int)length, at, load_name);
+    snprintf(out, size, "%.*s/%s", (int)length, at, halo_os_opencl_library);
     if (length && access(out, F_OK) == 0) return error;
     at += length;
   }
-  snprintf(out, size, "%s", load_name);
-  return strstr(error, load_name) ? NULL : error;
+  snprintf(out, size, "%s", halo_os_opencl_library);
+  return strstr(error, halo_os_opencl_library) ? NULL : error;
 }

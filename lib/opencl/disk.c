@@ -8,15 +8,14 @@
 #include "base/strbuf.h"
 #include "base/vec.h"
 #include "opencl/private.h"
+#include "os/file.h"
 
 #include <dirent.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -59,15 +58,15 @@ static bool disk_write(int file, const void *data, size_t size) {
 
 static bool disk_read_file(int file, const uint64_t key[2], unsigned char **binary, size_t *size) {
   disk_header header;
-  struct stat about;
+  halo_os_file_info about;
   void *data = NULL;
-  if (fstat(file, &about) != 0 || !S_ISREG(about.st_mode)) return false;
-  if (halo_folder_find_other(&about)) return false;
+  if (!halo_os_find_open_file(file, &about) || about.kind != HALO_OS_FILE) return false;
+  if (about.other) return false;
   if (!disk_read(file, &header, sizeof header)) return false;
   if (memcmp(header.magic, disk_magic, sizeof disk_magic) != 0) return false;
   if (header.key[0] != key[0] || header.key[1] != key[1]) return false;
   if (header.size == 0 || header.size > disk_max_binary) return false;
-  if ((uint64_t)about.st_size != sizeof header + header.size) return false;
+  if (about.size != sizeof header + header.size) return false;
   if (halo_try_alloc(header.size, "a program binary", &data) != HALO_OK) return false;
   if (!disk_read(file, data, header.size) || halo_hash(data, header.size, 0) != header.checksum) {
     halo_free(data);
@@ -82,12 +81,12 @@ halo_disk_result halo_disk_load(const char *directory, const uint64_t key[2],
                                 unsigned char **binary, size_t *size) {
   if (!halo_folder_is_trusted(directory)) return HALO_DISK_ABSENT;
   char *path = disk_path(directory, key, ".bin");
-  int file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+  int file = halo_os_open(path, HALO_OS_READ);
   halo_disk_result result = file < 0 ? HALO_DISK_ABSENT : HALO_DISK_DAMAGED;
   if (file >= 0) {
     if (disk_read_file(file, key, binary, size)) result = HALO_DISK_FOUND;
     /* The time of last use, for disk_tidy. */
-    if (result == HALO_DISK_FOUND) futimens(file, NULL);
+    if (result == HALO_DISK_FOUND) halo_os_touch(file);
     close(file);
   }
   if (result == HALO_DISK_DAMAGED) {
@@ -105,15 +104,14 @@ void halo_disk_remove(const char *directory, const uint64_t key[2]) {
 }
 
 typedef struct disk_entry {
-  char *name;
+  char *path;
   uint64_t size;
-  struct timespec used;
+  int64_t used;
 } disk_entry;
 
 static int disk_older(const void *a, const void *b) {
-  const struct timespec *x = &((const disk_entry *)a)->used, *y = &((const disk_entry *)b)->used;
-  if (x->tv_sec != y->tv_sec) return x->tv_sec < y->tv_sec ? -1 : 1;
-  return x->tv_nsec < y->tv_nsec ? -1 : x->tv_nsec > y->tv_nsec;
+  int64_t x = ((const disk_entry *)a)->used, y = ((const disk_entry *)b)->used;
+  return x < y ? -1 : x > y;
 }
 
 /* Our own files: 32 digits and ".bin", or the six letters of a file being written. */
@@ -130,18 +128,22 @@ static void disk_tidy(const char *directory) {
   if (!folder) return;
   HALO_VEC(disk_entry) entries = {0};
   uint64_t total = 0;
+  const int64_t stale = (int64_t)time(NULL) - 3600; /* seconds since 1970 */
   for (struct dirent *item; (item = readdir(folder));) {
-    struct stat about;
+    halo_os_file_info about;
     bool temporary;
     if (!disk_is_ours(item->d_name, &temporary)) continue;
-    if (fstatat(dirfd(folder), item->d_name, &about, AT_SYMLINK_NOFOLLOW) != 0) continue;
-    if (temporary && about.st_mtim.tv_sec + 3600 < time(NULL)) {
-      unlinkat(dirfd(folder), item->d_name, 0);
-    } else if (!temporary) {
-      disk_entry entry = {halo_strdup(item->d_name), (uint64_t)about.st_size, about.st_mtim};
+    halo_strbuf path = {0};
+    halo_strbuf_printf(&path, "%s/%s", directory, item->d_name);
+    bool there = halo_os_find_file(halo_strbuf_text(&path), &about);
+    if (there && !temporary) {
+      disk_entry entry = {halo_strbuf_take(&path), about.size, about.changed};
       total += entry.size;
       halo_vec_push(&entries, entry);
+    } else if (there && about.changed / 1000000000 < stale) {
+      unlink(path.data);
     }
+    halo_strbuf_deinit(&path);
   }
   /* Down to three quarters, so that this is not the work of every save. */
   uint64_t target = total > disk_max_total ? disk_max_total / 4 * 3 : total;
@@ -149,10 +151,10 @@ static void disk_tidy(const char *directory) {
     qsort(entries.data, (size_t)entries.count, sizeof *entries.data, disk_older);
   }
   for (int i = 0; i < entries.count; i++) {
-    if (total > target && unlinkat(dirfd(folder), entries.data[i].name, 0) == 0) {
+    if (total > target && unlink(entries.data[i].path) == 0) {
       total -= entries.data[i].size;
     }
-    halo_free(entries.data[i].name);
+    halo_free(entries.data[i].path);
   }
   halo_vec_deinit(&entries);
   closedir(folder);
@@ -168,13 +170,13 @@ bool halo_disk_save(const char *directory, const uint64_t key[2], const unsigned
   if (!halo_folder_is_trusted(directory)) return false;
   char *path = disk_path(directory, key, ".bin");
   char *temporary = disk_path(directory, key, ".XXXXXX");
-  int file = mkostemp(temporary, O_CLOEXEC);
+  int file = halo_os_create_temporary(temporary);
   bool good = file >= 0;
   if (good) {
     good = disk_write(file, &header, sizeof header) && disk_write(file, binary, size);
-    good = good && fdatasync(file) == 0;
+    good = good && halo_os_sync(file) == 0;
     good = close(file) == 0 && good;
-    good = good && rename(temporary, path) == 0;
+    good = good && halo_os_replace(temporary, path) == 0;
   }
   if (!good) {
     HALO_LOG(HALO_LOG_INFO, "program cache: %s cannot be written: %s", temporary, strerror(errno));

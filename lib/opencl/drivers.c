@@ -8,21 +8,14 @@
  * where another LLVM is there already. The loader is then given what is there. */
 #include "base/config.h"
 #include "opencl/private.h"
+#include "os/file.h"
+#include "os/library.h"
 
 #include <CL/cl_icd.h>
 #include <dirent.h>
-#include <dlfcn.h>
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
-
-/* AddressSanitizer refuses the former. */
-#if defined(RTLD_DEEPBIND) && !defined(__SANITIZE_ADDRESS__)
-enum { DRIVERS_TO_THEIR_OWN = RTLD_DEEPBIND };
-#else
-enum { DRIVERS_TO_THEIR_OWN = 0 };
-#endif
 
 typedef cl_int drivers_list_fn(cl_uint, cl_platform_id *, cl_uint *);
 
@@ -31,7 +24,7 @@ static drivers_list_fn *drivers_platform(void *driver, cl_platform_id *out) {
   void *(*find)(const char *);
   drivers_list_fn *list;
   cl_uint count = 0;
-  *(void **)&find = dlsym(driver, "clGetExtensionFunctionAddress");
+  *(void **)&find = halo_os_library_symbol(driver, "clGetExtensionFunctionAddress");
   *(void **)&list = find ? find("clIcdGetPlatformIDsKHR") : NULL;
   return list && list(1, out, &count) == CL_SUCCESS && count ? list : NULL;
 }
@@ -56,7 +49,9 @@ static drivers_list_fn *drivers_with_device(void *driver, cl_platform_id *platfo
 /* What is done with each driver that an .icd file names; the ICD loader reports libraries that cannot be opened. */
 typedef void drivers_visit_fn(const char *library, void *data);
 
-static void drivers_bind(const char *library, void *data) { dlopen(library, *(const int *)data); }
+static void drivers_bind(const char *library, void *data) {
+  halo_os_library_open(library, *(const int *)data);
+}
 
 static void drivers_visit_file(const char *path, drivers_visit_fn *visit, void *data) {
   char name[1024];
@@ -76,9 +71,9 @@ static bool drivers_is_entry(const char *name) {
 
 /* As ICD loaders look for drivers: in a folder, or in one file. */
 static void drivers_visit(const char *place, drivers_visit_fn *visit, void *data) {
-  struct stat about;
-  if (stat(place, &about) != 0) return;
-  if (!S_ISDIR(about.st_mode)) {
+  halo_os_file_info about;
+  if (!halo_os_find_file(place, &about)) return;
+  if (about.kind != HALO_OS_FOLDER) {
     drivers_visit_file(place, visit, data);
     return;
   }
@@ -93,8 +88,8 @@ static void drivers_visit(const char *place, drivers_visit_fn *visit, void *data
 }
 
 static int drivers_flags(void) {
-  bool other = dlsym(RTLD_DEFAULT, "LLVMContextCreate") != NULL;
-  return RTLD_NOW | RTLD_LOCAL | (other ? DRIVERS_TO_THEIR_OWN : 0);
+  bool other = halo_os_library_symbol(NULL, "LLVMContextCreate") != NULL;
+  return HALO_OS_LIBRARY_NOW | (other ? HALO_OS_LIBRARY_OWN : 0);
 }
 
 void halo_cl_drivers_shield(void) {
@@ -110,7 +105,7 @@ void halo_cl_drivers_shield(void) {
 /* Takes the functions of the first driver that has a device. */
 static void drivers_take(const char *library, void *data) {
   halo_cl_api *out = data;
-  void *driver = out->clGetPlatformIDs ? NULL : dlopen(library, drivers_flags());
+  void *driver = out->clGetPlatformIDs ? NULL : halo_os_library_open(library, drivers_flags());
   cl_platform_id platform;
   drivers_list_fn *list = driver ? drivers_with_device(driver, &platform) : NULL;
   if (!list) return;
@@ -173,7 +168,7 @@ static void drivers_weigh(const char *library, void *data) {
     *matter = drivers_pocl_has_others(beside);
     return;
   }
-  void *driver = dlopen(library, drivers_flags());
+  void *driver = halo_os_library_open(library, drivers_flags());
   cl_platform_id platform;
   *matter = driver && drivers_with_device(driver, &platform);
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* opencl/fork.c: processes that were forked from one which uses OpenCL. */
 #include "opencl/private.h"
+#include "os/process.h"
 
 #include <pthread.h>
 
@@ -9,7 +10,7 @@ static bool fork_is_child; /* written in the child before it has a second thread
 
 static void fork_note_child(void) { fork_is_child = true; }
 
-static void fork_register(void) { pthread_atfork(NULL, NULL, fork_note_child); }
+static void fork_register(void) { halo_os_at_fork(fork_note_child); }
 
 void halo_cl_process_begin(void) { pthread_once(&fork_once, fork_register); }
 

@@ -8,8 +8,8 @@
 #include "base/map.h"
 #include "base/memory.h"
 #include "base/strbuf.h"
+#include "os/library.h"
 
-#include <link.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -49,10 +49,9 @@ static bool linker_is_in(const char *path) {
   return found;
 }
 
-static int linker_is_systems(struct dl_phdr_info *info, size_t size, void *data) {
-  (void)size, (void)data;
-  return strstr(info->dlpi_name, "/libpocl.so") &&
-         (strncmp(info->dlpi_name, "/usr/", 5) == 0 || strncmp(info->dlpi_name, "/lib", 4) == 0);
+static bool linker_is_systems(const char *path) {
+  return strstr(path, "/libpocl.so") &&
+         (strncmp(path, "/usr/", 5) == 0 || strncmp(path, "/lib", 4) == 0);
 }
 
 /* For what PoCL writes while it builds one program. */
@@ -80,7 +79,7 @@ halo_status halo_pocl_check_linker(const halo_caps *caps) {
   if (found) linker_known.variables = variables;
   pthread_mutex_unlock(&linker_known.lock);
   /* PoCLs that come otherwise than as a system's package may bring a linker of their own. */
-  if (found || !dl_iterate_phdr(linker_is_systems, NULL)) return HALO_OK;
+  if (found || !halo_os_library_any(linker_is_systems)) return HALO_OK;
   return halo_fail(
       HALO_FAILED_PRECONDITION,
       "PoCL %d.%d links kernels by the program ld, and ends the process where it finds "

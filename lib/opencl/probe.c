@@ -10,12 +10,11 @@
 #include "base/strbuf.h"
 #include "opencl/private.h"
 #include "opencl/probe_kernels.h"
+#include "os/file.h"
 
-#include <fcntl.h>
 #include <inttypes.h>
 #include <pthread.h>
 #include <string.h>
-#include <sys/file.h>
 #include <unistd.h>
 
 /* To be changed with what is asked, or how answers are kept. */
@@ -103,12 +102,7 @@ static int probe_lock_folder(const char *directory) {
   if (!directory) return -1;
   halo_folder_make(directory);
   if (!halo_folder_is_trusted(directory)) return -1;
-  int folder = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  if (folder >= 0 && flock(folder, LOCK_EX) != 0) {
-    close(folder);
-    return -1;
-  }
-  return folder;
+  return halo_os_lock_folder(directory);
 }
 
 static bool probe_load(const char *directory, const halo_caps *caps, halo_probe_facts *facts) {

@@ -1,14 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* opencl/process.c: the end of a process whose devices are open. */
+#include "os/process.h"
 #include "base/config.h"
 #include "opencl/event.h"
 #include "opencl/private.h"
 
 #include <pthread.h>
-#include <stdlib.h>
-#include <sys/syscall.h>
 #include <time.h>
-#include <unistd.h>
 
 /* How long the process's end waits for what is queued: for most of it, and not for what will never happen. */
 enum { PROCESS_END_SECONDS = 10 };
@@ -50,27 +48,11 @@ static void process_end(void) {
   pthread_mutex_unlock(&process_lock);
 }
 
-static void process_end_of_thread(void *unused) {
-  (void)unused;
-  process_end();
-}
-
-/* What glibc has for destructors of a thread's variables; absent elsewhere. */
-extern int __cxa_thread_atexit_impl(void (*destroy)(void *), void *object, void *library)
-    __attribute__((weak));
-extern void *__dso_handle;
-
 /* Drivers compile in threads of their own (PoCL at the first launch of a kernel), which do not survive that their
  * libraries are taken down beneath them. At a process's end what was registered last goes first, and a compiler
  * registers parts of itself when it first needs them: so the wait comes with the destructors of the first thread's
  * variables, which are before all that. Where another thread ends the process, it comes with the rest. */
-static void process_register_end(void) {
-  atexit(process_end);
-  bool is_first = syscall(SYS_gettid) == getpid();
-  if (is_first && __cxa_thread_atexit_impl) {
-    __cxa_thread_atexit_impl(process_end_of_thread, NULL, &__dso_handle);
-  }
-}
+static void process_register_end(void) { halo_os_at_end(process_end); }
 
 void halo_cl_process_add(halo_cl_device *device) {
   static pthread_once_t once = PTHREAD_ONCE_INIT;

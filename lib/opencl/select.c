@@ -397,12 +397,19 @@ static int select_first(const halo_cl_listing *list, int count, const char *kind
   return -1;
 }
 
+/* Whether a text has a part, in capital letters or small ones. */
+static bool select_has(const char *text, const char *part) {
+  size_t length = strlen(part);
+  while (*text && strncasecmp(text, part, length) != 0) text++;
+  return *text || !length;
+}
+
 static int select_named(const halo_cl_listing *list, int count, const char *part) {
   for (int round = 0; round < 2; round++) { /* usable ones first */
     for (int i = 0; i < count; i++) {
       const halo_caps *caps = &list[i].caps;
-      bool fits = strcasestr(caps->name, part) || strcasestr(caps->platform, part) ||
-                  strcasestr(caps->platform_version, part);
+      bool fits = select_has(caps->name, part) || select_has(caps->platform, part) ||
+                  select_has(caps->platform_version, part);
       if (fits && (list[i].usable || round)) return i;
     }
   }

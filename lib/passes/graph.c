@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* passes/graph.c: a module as a graph, for viewers and for Graphviz. */
 #include "base/json.h"
-#include "base/locale.h"
 #include "base/memory.h"
 #include "base/pointer_map.h"
 #include "base/strbuf.h"
 #include "halo/passes.h"
+#include "os/file.h"
+#include "os/locale.h"
 #include "passes/work.h"
 #include "text/text.h"
 
@@ -87,10 +88,9 @@ static void graph_json_numbers(graph_json *json, const halo_module *module) {
 }
 
 static char *graph_to_json(const halo_module *module) {
-  char *text = NULL;
-  size_t size = 0;
-  graph_json json = {.out.file = open_memstream(&text, &size)};
-  if (!json.out.file) return NULL;
+  halo_os_text text;
+  if (!halo_os_text_begin(&text)) return NULL;
+  graph_json json = {.out.file = text.file};
   graph_json_numbers(&json, module);
   halo_json_object(&json.out, NULL);
   halo_json_text(&json.out, "name", module->name);
@@ -100,10 +100,8 @@ static char *graph_to_json(const halo_module *module) {
   while (json.out.depth > 0) halo_json_close(&json.out);
   halo_pointer_map_deinit(&json.numbers);
   halo_free(json.storage);
-  bool written = !ferror(json.out.file);
-  written = fclose(json.out.file) == 0 && written;
-  char *copy = written ? halo_strdup(text) : NULL;
-  free(text); /* the C library's memory */
+  char *written = halo_os_text_end(&text), *copy = written ? halo_strdup(written) : NULL;
+  free(written); /* the C library's memory */
   return copy;
 }
 

@@ -71,7 +71,7 @@ static const PJRT_Api api_table = {
 #undef PJRT_LACKING
 };
 
-__attribute__((visibility("default"))) const PJRT_Api *GetPjrtApi(void) { return &api_table; }
+HALO_API const PJRT_Api *GetPjrtApi(void) { return &api_table; }
 
 /* ---- The plugin ---- */
 

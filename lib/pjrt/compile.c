@@ -213,8 +213,7 @@ PJRT_Error *pjrt_Client_Compile(PJRT_Client_Compile_Args *args) {
 /* ---- How far it has come ---- */
 
 /* For python/jax_halo/progress.py: whether something is being compiled; see halo_compile_progress. */
-__attribute__((visibility("default"))) int HaloCompileProgress(double *seconds, int *kernels,
-                                                               int *compiled, int *kept);
+HALO_API int HaloCompileProgress(double *seconds, int *kernels, int *compiled, int *kept);
 
 int HaloCompileProgress(double *seconds, int *kernels, int *compiled, int *kept) {
   halo_compile_progress now;

@@ -2,6 +2,8 @@
 /* pjrt/ffi_api.c: what typed handlers of custom calls call: errors, types and states, memory, threads, futures. */
 #include "pjrt/ffi.h"
 
+#include "os/process.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -149,13 +151,13 @@ static XLA_FFI_Error *api_state_get(XLA_FFI_State_Args *args) {
 
 static XLA_FFI_Error *api_memory_allocate(XLA_FFI_Memory_Args *args) {
   size_t alignment = args->alignment < 64 ? 64 : args->alignment;
-  if (posix_memalign(&args->data, alignment, args->size ? args->size : 1) == 0) return NULL;
-  args->data = NULL;
+  args->data = halo_os_alloc_aligned(alignment, args->size ? args->size : 1);
+  if (args->data) return NULL;
   return ffi_error(PJRT_Error_Code_RESOURCE_EXHAUSTED, "no memory for a handler's scratch space");
 }
 
 static XLA_FFI_Error *api_memory_free(XLA_FFI_Memory_Free_Args *args) {
-  free(args->data);
+  halo_os_free_aligned(args->data);
   return NULL;
 }
 

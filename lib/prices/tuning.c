@@ -2,7 +2,7 @@
 /* prices/tuning.c: the table of parameters, and prices and parameters as text. */
 #include "prices/tuning.h"
 
-#include "base/locale.h"
+#include "os/locale.h"
 #include "base/map.h"
 
 #include <math.h>

@@ -4,15 +4,14 @@
 
 #include "base/file.h"
 #include "base/memory.h"
+#include "os/file.h"
 #include "shape/literal.h"
 
 #include <ctype.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 static const char npy_magic[6] = {'\x93', 'N', 'U', 'M', 'P', 'Y'};
@@ -495,17 +494,18 @@ halo_status halo_npy_read(const char *path, halo_type expected, halo_literal **o
   if (!path || !out) return halo_fail(HALO_INVALID_ARGUMENT, "halo_npy_read: NULL argument");
   *out = NULL;
   /* Not blocking: a pipe is refused below instead of waited for. */
-  npy_file file = {open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)};
+  npy_file file = {halo_os_open(path, HALO_OS_READ)};
   if (file.fd < 0) return halo_fail_errno(errno, "read", path);
-  struct stat info;
+  halo_os_file_info info;
   halo_status status = HALO_OK;
-  if (fstat(file.fd, &info) != 0) {
+  if (!halo_os_find_open_file(file.fd, &info)) {
     status = halo_fail_errno(errno, "read", path);
-  } else if (!S_ISREG(info.st_mode)) {
-    status = halo_fail(HALO_IO_ERROR, "cannot read %s: %s", path,
-                       S_ISDIR(info.st_mode) ? "it is a directory" : "it is not a regular file");
+  } else if (info.kind != HALO_OS_FILE) {
+    status =
+        halo_fail(HALO_IO_ERROR, "cannot read %s: %s", path,
+                  info.kind == HALO_OS_FOLDER ? "it is a directory" : "it is not a regular file");
   } else {
-    halo_npy_source source = {npy_file_read, &file, (uint64_t)info.st_size};
+    halo_npy_source source = {npy_file_read, &file, info.size};
     status = halo_fail_in(halo_npy_decode(&source, expected, out), "%s", path);
   }
   close(file.fd);

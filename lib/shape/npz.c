@@ -4,13 +4,12 @@
 #include "base/memory.h"
 #include "base/strbuf.h"
 #include "base/vec.h"
+#include "os/file.h"
 #include "shape/npy.h"
 #include "shape/shape.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 #include <zlib.h>
 
@@ -61,7 +60,7 @@ static halo_status npz_pread(int fd, void *data, size_t size, uint64_t offset) {
   char *next = data;
   const size_t most = (size_t)1 << 30;
   while (size > 0) {
-    ssize_t got = pread(fd, next, size < most ? size : most, (off_t)offset);
+    int64_t got = halo_os_read_at(fd, next, size < most ? size : most, offset);
     if (got < 0 && errno == EINTR) continue;
     if (got < 0) return halo_fail(HALO_IO_ERROR, "cannot be read: %s", strerror(errno));
     if (got == 0) return halo_fail(HALO_IO_ERROR, "became shorter while it was read");
@@ -208,20 +207,21 @@ halo_status halo_npz_open(const char *path, halo_npz **out) {
   if (!path || !out) return halo_fail(HALO_INVALID_ARGUMENT, "halo_npz_open: NULL argument");
   *out = NULL;
   /* Not blocking: a pipe is refused below instead of waited for. */
-  int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+  int fd = halo_os_open(path, HALO_OS_READ);
   if (fd < 0) return halo_fail_errno(errno, "read", path);
   halo_npz *npz = halo_alloc(sizeof *npz);
   npz->fd = fd;
   npz->path = halo_strdup(path);
-  struct stat info;
+  halo_os_file_info info;
   halo_status status;
-  if (fstat(fd, &info) != 0) {
+  if (!halo_os_find_open_file(fd, &info)) {
     status = halo_fail_errno(errno, "read", path);
-  } else if (!S_ISREG(info.st_mode)) {
-    status = halo_fail(HALO_IO_ERROR, "cannot read %s: %s", path,
-                       S_ISDIR(info.st_mode) ? "it is a directory" : "it is not a regular file");
+  } else if (info.kind != HALO_OS_FILE) {
+    status =
+        halo_fail(HALO_IO_ERROR, "cannot read %s: %s", path,
+                  info.kind == HALO_OS_FOLDER ? "it is a directory" : "it is not a regular file");
   } else {
-    npz->file_size = (uint64_t)info.st_size;
+    npz->file_size = info.size;
     status = halo_fail_in(npz_read_directory(npz), "%s", path);
   }
   if (status != HALO_OK) {

@@ -7,8 +7,8 @@
 #ifndef HALO_STABLEHLO_TEXT_READER_H
 #define HALO_STABLEHLO_TEXT_READER_H
 
-#include "base/locale.h"
 #include "base/status.h"
+#include "os/locale.h"
 #include "stablehlo/mlir.h"
 
 /* Regions, attributes, types, locations and aliases together may nest this deep. */

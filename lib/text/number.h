@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* text/number.h: numbers between text and bits, for readers of any text. A thread that calls these has the C
- * locale (base/locale.h). */
+ * locale (os/locale.h). */
 #ifndef HALO_TEXT_NUMBER_H
 #define HALO_TEXT_NUMBER_H
 

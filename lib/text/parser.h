@@ -8,10 +8,10 @@
 #ifndef HALO_TEXT_PARSER_H
 #define HALO_TEXT_PARSER_H
 
-#include "base/locale.h"
 #include "base/map.h"
 #include "base/memory.h"
 #include "base/status.h"
+#include "os/locale.h"
 #include "text/number.h"
 #include "text/text.h"
 

@@ -13,7 +13,7 @@
 #include "evaluator/evaluator.h"
 #include "text/text.h"
 
-#include <glob.h>
+#include <dirent.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -393,15 +393,28 @@ static bool ops_try_family(const char *name) {
   return good;
 }
 
+static int ops_compare_names(const void *a, const void *b) {
+  return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
 static bool ops_try_all_families(void) {
-  glob_t found;
-  bool good = glob(OPS_DATA "/*.hlo", 0, NULL, &found) == 0;
-  for (size_t i = 0; good && i < found.gl_pathc; i++) {
-    char *name = strrchr(found.gl_pathv[i], '/') + 1;
-    *strrchr(name, '.') = 0;
-    good = ops_try_family(name);
+  enum { FAMILIES = 256 };
+  char *names[FAMILIES];
+  size_t count = 0;
+  DIR *folder = opendir(OPS_DATA);
+  for (struct dirent *entry; folder && count < FAMILIES && (entry = readdir(folder));) {
+    char *end = strrchr(entry->d_name, '.');
+    if (!end || strcmp(end, ".hlo") != 0) continue;
+    *end = 0;
+    names[count++] = strdup(entry->d_name);
   }
-  globfree(&found);
+  if (folder) closedir(folder);
+  qsort(names, count, sizeof *names, ops_compare_names);
+  bool good = count > 0;
+  for (size_t i = 0; i < count; i++) {
+    good = good && ops_try_family(names[i]);
+    free(names[i]);
+  }
   return good;
 }
 

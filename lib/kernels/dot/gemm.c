@@ -6,21 +6,21 @@
 #ifdef HALO_HAVE_CLBLAST
 #include "base/memory.h"
 #include "base/strbuf.h"
+#include "os/file.h"
+#include "os/library.h"
 
 #include <clblast_c.h>
-#include <dlfcn.h>
 #include <inttypes.h>
 #include <pthread.h>
-#include <sys/stat.h>
 
 static __typeof__(&CLBlastSgemmStridedBatched) gemm_f32; /* NULL: CLBlast is not installed */
 static __typeof__(&CLBlastDgemmStridedBatched) gemm_f64;
 
 static void gemm_open(void) {
-  void *library = dlopen("libclblast.so.1", RTLD_LAZY | RTLD_LOCAL);
+  void *library = halo_os_library_open("libclblast.so.1", 0);
   if (!library) return;
-  void *f32 = dlsym(library, "CLBlastSgemmStridedBatched");
-  void *f64 = dlsym(library, "CLBlastDgemmStridedBatched");
+  void *f32 = halo_os_library_symbol(library, "CLBlastSgemmStridedBatched");
+  void *f64 = halo_os_library_symbol(library, "CLBlastDgemmStridedBatched");
   if (!f32 || !f64) return;
   *(void **)&gemm_f32 = f32;
   *(void **)&gemm_f64 = f64;
@@ -34,14 +34,12 @@ bool halo_gemm_available(const char **why) {
 }
 
 char *halo_gemm_library(void) {
-  Dl_info about;
-  struct stat file;
+  char path[4096];
+  halo_os_file_info file;
   halo_strbuf text = {0};
-  if (!dladdr((void *)gemm_f32, &about) || !about.dli_fname) return NULL;
-  if (stat(about.dli_fname, &file) != 0) return NULL;
-  halo_strbuf_printf(&text, "%s, %" PRIu64 " bytes of %" PRIu64 ".%" PRIu64, about.dli_fname,
-                     (uint64_t)file.st_size, (uint64_t)file.st_mtim.tv_sec,
-                     (uint64_t)file.st_mtim.tv_nsec);
+  if (!halo_os_library_path((void *)gemm_f32, path, sizeof path)) return NULL;
+  if (!halo_os_find_file(path, &file)) return NULL;
+  halo_strbuf_printf(&text, "%s, %" PRIu64 " bytes of %" PRId64, path, file.size, file.changed);
   return halo_strbuf_take(&text);
 }
 

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* base/locale.c: the C locale for a while. */
-#include "base/locale.h"
+/* os/locale_posix.c: the C locale for a while, by uselocale. */
+#include "os/locale.h"
+
+#include <locale.h>
 
 halo_c_locale halo_c_locale_enter(void) {
   halo_c_locale locale = {.c = newlocale(LC_ALL_MASK, "C", (locale_t)0)};
@@ -13,3 +15,7 @@ void halo_c_locale_leave(halo_c_locale locale) {
   uselocale(locale.old);
   freelocale(locale.c);
 }
+
+void *halo_c_locale_mark(void) { return uselocale((locale_t)0); }
+
+void halo_c_locale_return(void *mark) { uselocale(mark); }
