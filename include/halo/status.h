@@ -12,11 +12,7 @@ extern "C" {
 /* The compiler warns if the result of such a function is ignored. */
 #define HALO_MUST_USE __attribute__((warn_unused_result))
 /* Marks the functions that the library exports. */
-#ifdef _WIN32 /* there the list of the DLL's names says it (lib/exports.py) */
-#define HALO_API
-#else
 #define HALO_API __attribute__((visibility("default")))
-#endif
 #else
 #define HALO_MUST_USE
 #define HALO_API
