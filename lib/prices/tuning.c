@@ -2,8 +2,8 @@
 /* prices/tuning.c: the table of parameters, and prices and parameters as text. */
 #include "prices/tuning.h"
 
-#include "os/locale.h"
 #include "base/map.h"
+#include "os/locale.h"
 
 #include <math.h>
 #include <stdio.h>
