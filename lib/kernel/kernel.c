@@ -8,9 +8,9 @@
 
 enum { HOLE_COUNT = 32 };
 
-static const char *const hole_texts[HOLE_COUNT][3] = {
-#define HALO_HOLE(NAME, byte, kernel, function, single_item)                                       \
-  [byte] = {kernel, function, single_item},
+static const char *const hole_texts[HOLE_COUNT][4] = {
+#define HALO_HOLE(NAME, byte, kernel, function, single_item, in_group)                             \
+  [byte] = {kernel, function, single_item, in_group},
 #include "kernel/holes.def"
 #undef HALO_HOLE
 };

@@ -23,11 +23,12 @@
 #define HALO_LOCAL_ID_0 "\022"
 #define HALO_LOCAL "\024"   /* the address space, with a blank behind it */
 #define HALO_BARRIER "\025" /* with the parenthesis behind it */
+#define HALO_SHARED "\026"  /* in front of "[COUNT]);", see has_block */
 /* The number of the kernel's unit in the program: in texts and in the names of kernels. */
 #define HALO_UNIT "@"
 
 typedef enum halo_hole {
-#define HALO_HOLE(NAME, byte, kernel, function, single_item) HALO_HOLE_##NAME = byte,
+#define HALO_HOLE(NAME, byte, kernel, function, single_item, in_group) HALO_HOLE_##NAME = byte,
 #include "kernel/holes.def"
 #undef HALO_HOLE
 } halo_hole;
@@ -35,7 +36,8 @@ typedef enum halo_hole {
 typedef enum halo_kernel_form {
   HALO_FORM_KERNEL,
   HALO_FORM_FUNCTION, /* of a work item at (h_x, h_y), its first two parameters */
-  HALO_FORM_SINGLE_ITEM /* the same, where groups are of one work item: it shares memory with nobody and waits for nobody */
+  HALO_FORM_SINGLE_ITEM, /* the same, where groups are of one work item: it shares memory with nobody and waits for nobody */
+  HALO_FORM_IN_GROUP /* of a work item at (h_x, 0) in group h_y, which all of a group call; of kernels with has_block */
 } halo_kernel_form;
 
 /* Appends `length` bytes of a text in a form, with `unit` for the number of its unit; NULL: that stays a hole. */
@@ -115,6 +117,9 @@ typedef struct halo_kernel_facts {
   /* Bytes of arrays: of a group in local memory, and of a work item in private memory, at most: compilers keep some of the latter
    * in registers. Kernels for CPUs do not declare all of it. */
   int64_t local_bytes, private_bytes;
+  /* The group is along x, and all its local memory is one block, "HALO_SHARED [COUNT]);" at the kernel's start: h_local, of COUNT
+   * ulong2. Such a kernel can be a function that gets this block (HALO_FORM_IN_GROUP). */
+  bool has_block;
   bool has_loops;    /* that compilers are not told to write out */
   bool has_barriers; /* halo_kernel_make finds out */
   bool

@@ -119,6 +119,19 @@ void halo_kernel_local(halo_lowering *l, int64_t count, size_t size) {
   l->facts.local_bytes += count * (int64_t)size;
 }
 
+enum { KERNEL_BLOCK = 16 /* bytes of a ulong2 */ };
+
+int64_t halo_block_count(int64_t count, size_t size) {
+  return (count * (int64_t)size + KERNEL_BLOCK - 1) / KERNEL_BLOCK;
+}
+
+int64_t halo_kernel_block(halo_lowering *l, int64_t count, size_t size) {
+  int64_t offset = l->facts.local_bytes / KERNEL_BLOCK;
+  l->facts.has_block = true;
+  l->facts.local_bytes += KERNEL_BLOCK * halo_block_count(count, size);
+  return offset;
+}
+
 void halo_kernel_private(halo_lowering *l, int64_t count, size_t size) {
   l->facts.private_bytes += count * (int64_t)size;
 }

@@ -208,6 +208,10 @@ void halo_kernel_group(halo_lowering *l, size_t x, size_t y);
  * work items in private memory. */
 void halo_kernel_local(halo_lowering *l, int64_t count, size_t size);
 void halo_kernel_private(halo_lowering *l, int64_t count, size_t size);
+/* The same of arrays that are parts of one block of local memory (has_block in kernel.h), one behind the other: returns where the
+ * array begins in it. That, and the count, which is how long it is, are in elements of ulong2. */
+int64_t halo_kernel_block(halo_lowering *l, int64_t count, size_t size);
+int64_t halo_block_count(int64_t count, size_t size);
 /* An emitter of the fusion's body whose private arrays stay within what the device should give a work item. Not for functions
  * that do not get the kernel's arguments. */
 void halo_lowering_emitter(const halo_lowering *l, halo_emitter *e);

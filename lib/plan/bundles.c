@@ -565,7 +565,7 @@ static bool bundle_begin(bundle_state *e) {
   e->room = s->caps->max_parameters ? (int64_t)s->caps->max_parameters
                                     : e->target->max_buffers * (pointer + 8);
   e->room -= bundle_table_bytes(s->caps);
-  e->unit_is_plain = lower_plain_units(s);
+  e->unit_is_plain = lower_plain_units(s, 0);
   e->uses = halo_alloc(sizeof *e->uses * ((size_t)s->plan->units.count + 1));
   bundle_count_uses(e, &s->plan->steps);
   bundle_note_memory(e);

@@ -71,10 +71,16 @@ void lower_unit_name(halo_strbuf *out, const char *name, const char *number) {
 
 void lower_unit_functions(halo_strbuf *out, const halo_plan_unit *unit, const char *number,
                           bool single_items, halo_kernel_facts *facts) {
-  halo_kernel_form form = single_items ? HALO_FORM_SINGLE_ITEM : HALO_FORM_FUNCTION;
   for (int32_t k = 0; k < unit->kernel_count; k++) {
+    const halo_kernel_facts *own = &unit->kernels[k]->facts;
+    halo_kernel_form form = single_items     ? HALO_FORM_SINGLE_ITEM
+                            : own->has_block ? HALO_FORM_IN_GROUP
+                                             : HALO_FORM_FUNCTION;
     halo_kernel_render(out, unit->kernels[k], form, number);
-    facts->private_bytes += unit->kernels[k]->facts.private_bytes;
+    facts->private_bytes += own->private_bytes;
+    if (own->has_block && own->local_bytes > facts->local_bytes) {
+      facts->local_bytes = own->local_bytes;
+    }
   }
 }
 
@@ -91,19 +97,29 @@ static void unit_visit(halo_steps *steps, unit_visitor *visit, void *data) {
 }
 
 typedef struct unit_plain {
-  bool is_cpu, *of_unit;
+  const lower_state *s;
+  size_t group;
+  bool *of_unit;
 } unit_plain;
+
+bool lower_is_in_group(const lower_state *s, const halo_step *step) {
+  const halo_kernel *kernel = halo_plan_kernel(s->plan, step);
+  return kernel && kernel->facts.has_block;
+}
 
 static void unit_note_plain(void *data, halo_step *step) {
   const unit_plain *p = data;
   if (step->unit < 0) return;
   if (step->grid.part_groups) p->of_unit[step->unit] = false;
   if (step->grid.any_local) return;
-  p->of_unit[step->unit] &= p->is_cpu && halo_grid_has_single_items(&step->grid);
+  bool fits = p->s->caps->is_cpu ? halo_grid_has_single_items(&step->grid)
+                                 : step->grid.dims == 1 && step->grid.local[0] == p->group &&
+                                       lower_is_in_group(p->s, step);
+  p->of_unit[step->unit] &= fits;
 }
 
-bool *lower_plain_units(const lower_state *s) {
-  unit_plain p = {s->caps->is_cpu, halo_alloc((size_t)s->plan->units.count + 1)};
+bool *lower_plain_units(const lower_state *s, size_t group) {
+  unit_plain p = {s, group, halo_alloc((size_t)s->plan->units.count + 1)};
   memset(p.of_unit, true, (size_t)s->plan->units.count + 1);
   unit_visit(&s->plan->steps, unit_note_plain, &p);
   return p.of_unit;

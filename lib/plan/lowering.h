@@ -96,14 +96,17 @@ void lower_unit_key(uint64_t key[2], const halo_kernel *const *kernels, int32_t 
  * does. */
 int32_t lower_own_unit(lower_state *s, const halo_kernel *kernel, halo_sections sections);
 /* Appends the kernels of a unit as functions of a work item's place, whose groups are of one work item if it is `alone`;
- * `number` stands for the unit's. The caller's facts include their private memory. */
+ * `number` stands for the unit's. The caller's facts include their private memory, and the largest of their blocks of local memory. */
 void lower_unit_functions(halo_strbuf *out, const halo_plan_unit *unit, const char *number,
                           bool single_items, halo_kernel_facts *facts);
 /* A name of a unit among such functions. */
 void lower_unit_name(halo_strbuf *out, const char *name, const char *number);
-/* By unit: work items of its kernels share nothing, in whatever groups, or, on CPUs, are alone in theirs. To be
- * freed. */
-bool *lower_plain_units(const lower_state *s);
+/* By unit: work items of its kernels share nothing, in whatever groups, or, on CPUs, are alone in theirs; or, elsewhere, the kernels are
+ * for groups of `group` work items, which get their local memory from outside (lower_is_in_group); 0: there are no such groups. To
+ * be freed. */
+bool *lower_plain_units(const lower_state *s, size_t group);
+/* Whether the step's kernel has all its local memory in a block, so that as a function it is one of HALO_FORM_IN_GROUP. */
+bool lower_is_in_group(const lower_state *s, const halo_step *step);
 /* Whether a kernel step can be such a function: known numbers are all it gets by value. */
 bool lower_is_plain(const bool *plain_units, const halo_step *step);
 /* Whether all that the kernel writes is so narrow that loops over its items begin with a hidden 0 (h_zero in scalar.cl). */

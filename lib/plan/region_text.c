@@ -296,6 +296,19 @@ static void region_put_hint(region_text *t, const halo_step *step, size_t items,
   halo_strbuf_printf(out, "H_SIDE_BY_SIDE(%zu) ", lanes);
 }
 
+/* A call's arguments behind the first ones, and its end. */
+static void region_put_args(region_text *t, const halo_step *step, bool own, halo_strbuf *out) {
+  for (int32_t a = 0; a < step->arg_count; a++) {
+    const halo_plan_arg *arg = &step->args[a];
+    int32_t place = own ? a : region_arg(t, arg->buffer, arg->written);
+    halo_strbuf_printf(out, ", %c%d, 0", own ? 'p' : 'b', place);
+  }
+  for (int32_t v = 0; v < step->value_count; v++) {
+    halo_strbuf_printf(out, ", %lldL", (long long)step->values[v].number);
+  }
+  halo_strbuf_append(out, ");");
+}
+
 /* All work items of a step, shared out among those of the group; its arguments by their numbers in the region's
  * kernel, or in a function of the step. */
 static void region_put_items(region_text *t, const halo_step *step, bool own, halo_strbuf *out) {
@@ -312,15 +325,21 @@ static void region_put_items(region_text *t, const halo_step *step, bool own, ha
   region_put_place(t, step, own, items, "x", out);
   halo_strbuf_append(out, ", ");
   region_put_place(t, step, own, halo_grid_height(&step->grid), rows ? "y" : "0", out);
-  for (int32_t a = 0; a < step->arg_count; a++) {
-    const halo_plan_arg *arg = &step->args[a];
-    int32_t place = own ? a : region_arg(t, arg->buffer, arg->written);
-    halo_strbuf_printf(out, ", %c%d, 0", own ? 'p' : 'b', place);
-  }
-  for (int32_t v = 0; v < step->value_count; v++) {
-    halo_strbuf_printf(out, ", %lldL", (long long)step->values[v].number);
-  }
-  halo_strbuf_append(out, ");\n");
+  region_put_args(t, step, own, out);
+  halo_strbuf_char(out, '\n');
+}
+
+/* All groups of a step whose work items share memory, one after the other. They are as large as the region's, and each is done by all
+ * of it; local memory is free for the next one when all are done. */
+static void region_put_groups(region_text *t, const halo_step *step, halo_strbuf *out) {
+  char number[32];
+  region_number_text(t, step->unit, number);
+  halo_strbuf_printf(out, "for (size_t g = 0; g < %zu; ++g) { ",
+                     step->grid.global[0] / t->e->group);
+  lower_unit_name(out, step->kernel, number);
+  halo_strbuf_printf(out, "(g * %zu + %s, g, h_local", t->e->group, region_item(t));
+  region_put_args(t, step, false, out);
+  halo_strbuf_append(out, " " HALO_BARRIER "CLK_LOCAL_MEM_FENCE); }\n");
 }
 
 static bool region_is_long(const region_text *t, const halo_step *step) {
@@ -352,7 +371,11 @@ static void region_emit_kernel(region_text *t, const halo_step *step) {
   bool alone = t->e->group == 1;
   bool shared = alone && region_count_calls(t->run->steps, t->run->count, step->unit) > 1;
   halo_strbuf loop = {0};
-  region_put_items(t, step, shared, &loop);
+  if (!alone && lower_is_in_group(t->e->s, step)) {
+    region_put_groups(t, step, &loop);
+  } else {
+    region_put_items(t, step, shared, &loop);
+  }
   region_start(t);
   if (shared) {
     region_call_function(t, step, halo_strbuf_text(&loop));
@@ -697,6 +720,10 @@ static int32_t region_make_unit(region_text *t, const char *name) {
     halo_kernel_pass(&text, kernel.params, kernel.param_count);
     halo_strbuf_append(&text, ");\n");
   } else {
+    if (t->facts.local_bytes) {
+      halo_strbuf_printf(&text, "  __local ulong2 h_local[%lld];\n",
+                         (long long)(t->facts.local_bytes + 15) / 16);
+    }
     region_put_body(t, &text);
   }
   halo_strbuf_append(&text, "}\n");

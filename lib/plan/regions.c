@@ -406,7 +406,7 @@ halo_status lower_regions(lower_state *s, const halo_target *target) {
   e.group = region_group(s);
   e.cores = s->caps->compute_units > 1 ? s->caps->compute_units : 1;
   e.most_buffers = region_most_buffers(s->caps, target);
-  e.unit_is_plain = lower_plain_units(s);
+  e.unit_is_plain = lower_plain_units(s, e.group);
   e.number_of_unit = halo_alloc(sizeof(int32_t) * ((size_t)plan->units.count + 1));
   size_t added = REGION_ADDED * ((size_t)plan->step_count + 1);
   size_t buffers = (size_t)plan->buffers.count + added;

@@ -12,6 +12,7 @@ enum {
   ROWS_FEW = 16,           /* elements of a row that are written out */
   ROWS_ITEM_KEEPS = 32768, /* bytes that a work item of a CPU keeps: what its nearest cache holds */
   ROWS_GROUP_KEEPS = 16384,
+  ROWS_IN_REGION = 16, /* rows, at most, whose groups are as large as a region's */
   ROWS_DEAR = 6 /* simple operations that are more than keeping what they make */
 };
 
@@ -22,7 +23,9 @@ static int rows_group(const halo_lowering *l, const halo_rows_desc *v) {
   if (most > l->caps->max_items[0]) most = l->caps->max_items[0];
   int local = 1;
   const int wanted = halo_lowering_parameters(l)->rows_group_items;
-  while (local < wanted && local < v->rows.n && 2 * (uint64_t)local <= most) local *= 2;
+  /* Regions hold groups of their own size. Of few rows that costs nothing: idle work items combine nothing. */
+  bool whole = l->region && v->rows.outer <= ROWS_IN_REGION;
+  while (local < wanted && (whole || local < v->rows.n) && 2 * (uint64_t)local <= most) local *= 2;
   return local;
 }
 
@@ -187,7 +190,7 @@ static double rows_loop_cost(const halo_lowering *l) {
 static const halo_implementation rows_implementations[] = {
     {"few", rows_few_supports, rows_few_cost, rows_few_lower, HALO_COUNTS_ON_CPUS},
     {"item", halo_loop_supports, rows_item_cost, rows_item_lower, HALO_COUNTS_ON_CPUS},
-    {"group", rows_group_supports, rows_group_cost, rows_group_lower, .in_groups = true},
+    {"group", rows_group_supports, rows_group_cost, rows_group_lower},
     {"loop", rows_loop_supports, rows_loop_cost, halo_loop_lower},
     {0}};
 

@@ -388,26 +388,46 @@ static void rows_emit_results(halo_rows_text *t) {
   if (t->local > 1) halo_emit_close(e);
 }
 
-/* An array of the row: its work items share it where there are several. */
-static void rows_note_array(halo_rows_text *t, int64_t count, size_t size) {
-  (t->local > 1 ? halo_kernel_local : halo_kernel_private)(t->l, count, size);
+/* Declares the block with all arrays of the group. */
+static void rows_emit_block(halo_rows_text *t) {
+  int64_t count = 0;
+  for (int32_t k = 0; k < t->kept_count; k++) {
+    count += halo_block_count(t->v.rows.n, halo_ctype_size(t->kept[k].instr->shape->type));
+  }
+  for (int32_t h = 0; h < t->v.count; h++) {
+    count += halo_block_count(t->local, halo_ctype_size(t->v.heroes[h].value.accumulator));
+  }
+  halo_emit_line(&t->e, HALO_SHARED "[%lld]);", (long long)count);
+}
+
+/* Declares an array of the row: in private memory, or, where work items share it, in the block of the group's local memory. */
+static void rows_emit_array(halo_rows_text *t, const char *type, const char *name, int64_t count,
+                            size_t size) {
+  halo_emitter *e = &t->e;
+  if (t->local == 1) {
+    halo_kernel_private(t->l, count, size);
+    halo_emit_line(e, "%s %s[%lld];", type, name, (long long)count);
+    return;
+  }
+  int64_t offset = halo_kernel_block(t->l, count, size);
+  halo_emit_line(e, HALO_LOCAL "%s *%s = (" HALO_LOCAL "%s *)(h_local + %lld);", type, name, type,
+                 (long long)offset);
 }
 
 /* The row, and the arrays that its work items share. */
 static void rows_emit_begin(halo_rows_text *t) {
   halo_emitter *e = &t->e;
-  const char *itype = halo_emitter_index_type(e), *space = t->local > 1 ? HALO_LOCAL : "";
+  const char *itype = halo_emitter_index_type(e);
+  if (t->local > 1) rows_emit_block(t);
   for (int32_t k = 0; k < t->kept_count; k++) {
     halo_type type = t->kept[k].instr->shape->type;
-    rows_note_array(t, t->v.rows.n, halo_ctype_size(type));
     /* bool has no promised size, which an array in local memory should have */
-    halo_emit_line(e, "%s%s %s[%lld];", space,
-                   type == HALO_PRED ? "uchar" : halo_ctype_compute(type), t->kept[k].name,
-                   (long long)t->v.rows.n);
+    rows_emit_array(t, type == HALO_PRED ? "uchar" : halo_ctype_compute(type), t->kept[k].name,
+                    t->v.rows.n, halo_ctype_size(type));
   }
   for (int32_t h = 0; h < t->v.count && t->local > 1; h++) {
-    rows_note_array(t, t->local, halo_ctype_size(t->v.heroes[h].value.accumulator));
-    halo_emit_line(e, HALO_LOCAL "%s side%d[%d];", t->accumulators[h].type, h, t->local);
+    rows_emit_array(t, t->accumulators[h].type, halo_arena_printf(e->arena, "side%d", h), t->local,
+                    halo_ctype_size(t->v.heroes[h].value.accumulator));
   }
   if (t->local > 1) {
     halo_emit_line(e, "const int lid = (int)" HALO_LOCAL_ID_0 ";");

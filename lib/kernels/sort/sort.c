@@ -94,6 +94,12 @@ static sort_blocks sort_cut(const halo_sort_records *r, int64_t n) {
   return cut;
 }
 
+/* Whether each work item sorts blocks of its own, in private memory: on CPUs, and elsewhere where blocks are so short that a work item
+ * sorts one alone, and so few that groups of several would not fill the device. Such a step may be part of a region. */
+static bool sort_is_own(const halo_sort_records *r, const sort_blocks *cut) {
+  return r->caps->is_cpu || cut->team * cut->teams == 1;
+}
+
 static void sort_launch_groups(halo_launch *launch, int64_t groups, int64_t local) {
   launch->grid.local[0] = (size_t)local;
   launch->grid.global[0] = (size_t)(groups * local);
@@ -103,7 +109,7 @@ void halo_sort_block_kernel(const halo_sort_records *r, halo_helpers *p, int64_t
                             const char *label) {
   sort_blocks cut = sort_cut(r, n);
   int64_t blocks = sort_ceil(n, cut.block);
-  bool own = r->caps->is_cpu; /* whose items have a team of their own each */
+  bool own = sort_is_own(r, &cut);
   halo_template k;
   halo_helpers_template(p, &k, halo_cl_sort, "");
   halo_sort_holes(r, p, &k);
@@ -123,8 +129,12 @@ void halo_sort_block_kernel(const halo_sort_records *r, halo_helpers *p, int64_t
     halo_kernel_local(p->l, 2 * cut.teams * cut.block, (size_t)r->bytes);
   }
   halo_helpers_finish(p, &k);
-  sort_launch_groups(halo_helpers_launch(p, label), sort_ceil(r->rows * blocks, cut.teams),
-                     cut.team * cut.teams);
+  halo_launch *launch = halo_helpers_launch(p, label);
+  if (own && !r->caps->is_cpu) {
+    halo_launch_items(r->caps, launch, r->rows * blocks);
+  } else {
+    sort_launch_groups(launch, sort_ceil(r->rows * blocks, cut.teams), cut.team * cut.teams);
+  }
 }
 
 int64_t halo_sort_block_size(const halo_sort_records *r, int64_t n) { return sort_cut(r, n).block; }
