@@ -456,9 +456,9 @@ static bool ops_read_arguments(int argc, char **argv) {
 /* Families of subnormal numbers say themselves what becomes of them. The evaluator keeps them. */
 static void ops_choose_denormals(void) {
   if (ops.family && strcmp(ops.family, "denormal") == 0) {
-    setenv("HALO_DENORMALS", "keep", 1);
+    putenv((char *)"HALO_DENORMALS=keep");
   } else if (ops.family && strcmp(ops.family, "flushed") == 0) {
-    setenv("HALO_DENORMALS", "flush", 1);
+    putenv((char *)"HALO_DENORMALS=flush");
     ops.modes[OPS_EVALUATOR] = false;
   }
 }
