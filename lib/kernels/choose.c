@@ -45,11 +45,6 @@ bool halo_kernels_on_cpus(const halo_caps *caps, const char **why) {
   return caps->is_cpu;
 }
 
-bool halo_kernels_on_tiles(const halo_caps *caps, const char **why) {
-  *why = "work groups of 16 x 16 do not fit the device";
-  return caps->max_work_group >= 256 && caps->max_items[0] >= 16 && caps->max_items[1] >= 16;
-}
-
 /* One line of what a fusion's report says of an implementation. */
 static void choose_explain(halo_strbuf *explain, const char *name, const char *format, ...)
     __attribute__((format(printf, 3, 4)));

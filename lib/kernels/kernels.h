@@ -158,8 +158,6 @@ int halo_kernels_listed(const char *list, const char *family, const char *name);
 
 /* For `works_on`: the device is a CPU. */
 bool halo_kernels_on_cpus(const halo_caps *caps, const char **why);
-/* For `works_on`: the device has work groups of 16 x 16, which tiles of products need. */
-bool halo_kernels_on_tiles(const halo_caps *caps, const char **why);
 
 /* The fusion's root; for a multi-output fusion the tuple. */
 static inline const halo_instr *halo_lowering_root(const halo_lowering *l) {

@@ -121,9 +121,9 @@ static void check_instances(const char *text, const char *const *holes, int coun
       /* Loads and stores are named in full: PoCL is given declarations of what a text names, and says on
        * standard error how many names it did not know. */
       length += snprintf(whole + length, sizeof whole - (size_t)length,
-                         "H_W %d; H_V %s%d; H_LOADV(p) vload%d(0, p); "
+                         "VECTOR4 %s4; H_W %d; H_V %s%d; H_LOADV(p) vload%d(0, p); "
                          "H_STOREV(v, p) vstore%d(v, 0, p); ",
-                         e->width, e->type, e->width, e->width, e->width);
+                         e->type, e->width, e->type, e->width, e->width, e->width);
       snprintf(whole + length, sizeof whole - (size_t)length, "%s", holes[k]);
       instance(&program, text, whole);
     }
@@ -260,15 +260,19 @@ END_TEST
 START_TEST(tile_product_holes) {
 #define PRODUCT                                                                                    \
   "H_POINTERS; H_A(b, r, k) in_[((b)*H_M + (r)) * H_K + (k)]; H_B(b, k, c) rhs_[((b)*H_K + (k)) "  \
-  "* H_N + (c)]; "                                                                                 \
-  "H_FMA(a, b, c) ((a) * (b) + (c)); H_OUT(b, r, c, v) out_[((b)*H_M + (r)) * H_N + (c)] = (v); "
-  static const char *const holes[] = {PRODUCT "H_M 64; H_N 64; H_K 16; H_AKFAST 0; H_BKFAST 0",
-                                      PRODUCT "H_M 65; H_N 1; H_K 17; H_AKFAST 1; H_BKFAST 0",
-                                      PRODUCT "H_M 3; H_N 130; H_K 5; H_AKFAST 0; H_BKFAST 1",
-                                      PRODUCT "H_M 3; H_N 130; H_K 5; H_AKFAST 1; H_BKFAST 1",
-                                      PRODUCT
-                                      "H_M 3; H_N 130; H_K 85; H_AKFAST 1; H_BKFAST 1; "
-                                      "H_PARTS 3; H_SHARE 32"};
+  "* H_N + (c)]; H_AV(b, r, k) ((H_WIDE_T)H_A(b, r, k)); H_BV(b, k, c) ((H_WIDE_T)H_B(b, k, c)); " \
+  "H_FMA(a, b, c) ((a) * (b) + (c)); H_OUT(b, r, c, v) out_[((b)*H_M + (r)) * H_N + (c)] = (v); "  \
+  "H_OUTV(b, r, c, v) H_OUT(b, r, c, (v).s0); H_WIDTH 4; H_WIDE_T VECTOR4; H_BAND 8; "
+#define SCALARS PRODUCT "H_AW 1; H_BW 1; H_OUTW 1; "
+#define VECTORS PRODUCT "H_AW 4; H_BW 4; H_OUTW 4; "
+#define WHOLE "H_PARTS 1; H_SHARE 1; "
+#define SMALL "H_TM 32; H_TN 64; H_TK 8; H_RM 4; H_RN 4; "
+#define LARGE "H_TM 64; H_TN 64; H_TK 8; H_RM 8; H_RN 8; "
+  static const char *const holes[] = {
+      SCALARS SMALL WHOLE "H_M 65; H_N 1; H_K 17; H_AFAST 1; H_BFAST 0",
+      VECTORS LARGE WHOLE "H_M 64; H_N 128; H_K 8; H_AFAST 1; H_BFAST 1",
+      VECTORS SMALL WHOLE "H_M 3; H_N 132; H_K 5; H_AFAST 0; H_BFAST 0",
+      SCALARS SMALL "H_PARTS 3; H_SHARE 32; H_M 3; H_N 130; H_K 85; H_AFAST 0; H_BFAST 1"};
   CHECK_INSTANCES(halo_cl_gemm_tile, holes);
 }
 END_TEST

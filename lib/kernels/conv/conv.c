@@ -5,9 +5,8 @@
 
 #include "codegen/ctype.h"
 #include "kernels/dot/panels.h"
+#include "kernels/dot/tile.h"
 #include "kernels/families.h"
-
-extern const char halo_cl_gemm_tile[];
 
 /* ---- Tiles ---- */
 
@@ -43,31 +42,33 @@ static void conv_tile_rhs(halo_helpers *p, const halo_conv_desc *v) {
 
 static bool conv_tile_supports(const halo_lowering *l, const char **why) {
   const halo_conv_desc *v = &((const halo_conv_descs *)l->desc)->phases;
-  if (l->caps->local_memory < HALO_TILE_LOCAL * halo_type_size(v->accumulator)) {
-    *why = "the device has too little local memory";
-    return false;
-  }
-  return halo_conv_is_plain(v, why);
+  return halo_conv_is_plain(v, why) && halo_tile_fits(l, v->accumulator, why);
 }
 
-/* Parts of the terms, of `share` each; not of products in phases, whose places may be outside of the result. */
-static int64_t conv_tile_parts(const halo_lowering *l, const halo_conv_desc *v, int64_t *chunk) {
-  int64_t tiles = v->products * ((v->m + 63) / 64) * ((v->n + 63) / 64), parts = 1;
-  if (v->products == v->groups) parts = halo_panels_tile_parts(l, tiles, v->k, chunk);
-  if (parts == 1) *chunk = v->k;
-  return parts;
+/* Whether a dimension is the one whose neighbours are neighbours in memory. */
+static bool conv_is_minor(const halo_shape *shape, int dim) {
+  return shape->minor_to_major[0] == dim;
+}
+
+/* What lies side by side in the result is computed side by side: output features, or places. */
+static bool conv_tile_turned(const halo_conv_desc *v) {
+  return !conv_is_minor(v->conv->shape, v->dims->out_feature);
+}
+
+/* The terms of products in phases are not divided: their places may be outside of the result. */
+static halo_tile_product conv_tile_product(const halo_conv_desc *v) {
+  bool turned = conv_tile_turned(v);
+  return (halo_tile_product){.type = v->accumulator,
+                             .count = v->products,
+                             .rows = turned ? v->n : v->m,
+                             .columns = turned ? v->m : v->n,
+                             .terms = v->k,
+                             .whole = v->products != v->groups};
 }
 
 static double conv_tile_cost(const halo_lowering *l) {
-  const halo_conv_desc v = ((const halo_conv_descs *)l->desc)->phases;
-  double rows = (double)halo_panels_round_up(v.m, 64),
-         columns = (double)halo_panels_round_up(v.n, 64);
-  double work = (double)v.products * rows * columns * (double)v.k;
-  int64_t chunk, parts = conv_tile_parts(l, &v, &chunk);
-  double results = (double)v.products * rows * columns, items = results / 16 * (double)parts;
-  const halo_prices *p = halo_lowering_prices(l);
-  double cost = p->launch + halo_lowering_operations(l, p->product_tile * work, items);
-  return parts == 1 ? cost : cost + halo_panels_finish_seconds(l, v.accumulator, parts, results);
+  halo_tile_product p = conv_tile_product(&((const halo_conv_descs *)l->desc)->phases);
+  return halo_lowering_prices(l)->launch + halo_tile_price(l, &p);
 }
 
 /* Places of the windows of all results that are holes for each that is none. */
@@ -95,64 +96,39 @@ static double conv_loop_cost(const halo_lowering *l) {
   return p->launch + halo_lowering_operations(l, asking + work, results);
 }
 
-/* Whether a dimension is the one whose neighbours are neighbours in memory. */
-static bool conv_is_minor(const halo_shape *shape, int dim) {
-  return shape->minor_to_major[0] == dim;
-}
-
 static halo_status conv_tile_lower(halo_lowering *l) {
   const halo_conv_desc v = ((const halo_conv_descs *)l->desc)->phases;
-  const char *name = halo_kernel_name(l, "tile");
-  halo_helpers p;
-  halo_conv_begin(&p, l, &v, name);
-  conv_tile_lhs(&p, &v);
-  conv_tile_rhs(&p, &v);
-  int64_t chunk, parts = conv_tile_parts(l, &v, &chunk);
+  halo_tile_product p = conv_tile_product(&v);
+  halo_tile tile = halo_tile_choose(l, &p);
+  halo_helpers helpers;
+  halo_conv_begin(&helpers, l, &v, halo_kernel_name(l, "tile"));
+  conv_tile_lhs(&helpers, &v);
+  conv_tile_rhs(&helpers, &v);
   int64_t elements = halo_shape_element_count(v.conv->shape);
   int32_t scratch = l->scratch.count;
   const char *partial = NULL;
-  if (parts > 1) {
-    halo_conv_emit_at(&p, &v);
-    partial = halo_panels_tile_scratch(&p, v.accumulator, parts * elements);
+  if (tile.parts > 1) {
+    halo_conv_emit_at(&helpers, &v);
+    partial = halo_panels_parts_scratch(&helpers, v.accumulator, tile.parts * elements);
   } else {
-    halo_conv_store(&p, &v);
+    halo_conv_store(&helpers, &v);
   }
-  /* What lies side by side in the result is computed side by side: output features, or places. */
-  bool transposed = !conv_is_minor(v.conv->shape, v.dims->out_feature);
-  int64_t rows = transposed ? v.n : v.m, columns = transposed ? v.m : v.n;
+  halo_tile_side image = {
+      .suffix = "_a", .k_fast = conv_is_minor(v.lhs->shape, v.dims->lhs_feature) && v.inputs > 1};
+  halo_tile_side window = {.suffix = "_b",
+                           .k_fast = !conv_is_minor(v.rhs->shape, v.dims->rhs_output)};
+  bool turned = conv_tile_turned(&v);
   halo_template k;
-  halo_helpers_template(&p, &k, halo_cl_gemm_tile, "");
-  halo_helpers_hole(&p, &k, "H_T", "%s", halo_ctype_compute(v.accumulator));
-  halo_helpers_hole(&p, &k, "H_A(b, row, k)", "%s_%c(%s, b, row, k)", name, transposed ? 'b' : 'a',
-                    p.texts.arguments);
-  halo_helpers_hole(&p, &k, "H_B(b, k, column)", "%s_%c(%s, b, column, k)", name,
-                    transposed ? 'a' : 'b', p.texts.arguments);
-  halo_helpers_hole(&p, &k, "H_FMA(a, b, c)", "((a) * (b) + (c))");
-  halo_panels_tile_holes(&k, parts, chunk);
-  if (parts > 1) {
-    halo_panels_tile_store(&p, &k, partial, elements, transposed);
+  halo_tile_template(&helpers, &k, &tile, &p, turned ? window : image, turned ? image : window);
+  if (tile.parts > 1) {
+    halo_tile_partial_results(&helpers, &k, &p, turned, partial, elements, false);
   } else {
-    halo_helpers_hole(&p, &k, "H_OUT(b, row, column, v)", "%s_out(%s, b, %s, v)", name,
-                      p.texts.arguments, transposed ? "column, row" : "row, column");
+    halo_tile_results(&helpers, &k, &p, turned, "_out", NULL);
   }
-  halo_template_define_int(&k, "H_M", rows);
-  halo_template_define_int(&k, "H_N", columns);
-  halo_template_define_int(&k, "H_K", v.k);
-  halo_template_define_int(&k, "H_BATCH", v.products);
-  bool lhs_k = conv_is_minor(v.lhs->shape, v.dims->lhs_feature) && v.inputs > 1;
-  bool rhs_k = !conv_is_minor(v.rhs->shape, v.dims->rhs_output);
-  halo_template_define_int(&k, "H_AKFAST", transposed ? rhs_k : lhs_k);
-  halo_template_define_int(&k, "H_BKFAST", transposed ? lhs_k : rhs_k);
-  halo_panels_tile_facts(l, v.accumulator);
-  halo_helpers_finish(&p, &k);
-  halo_launch *launch = halo_helpers_launch(&p, "conv:tile");
-  launch->grid.dims = 3;
-  launch->grid.global[0] = (size_t)((columns + 63) / 64 * 16);
-  launch->grid.global[1] = (size_t)((rows + 63) / 64 * 16);
-  launch->grid.global[2] = (size_t)(v.products * parts);
-  HALO_TRY(halo_helpers_end(&p));
-  if (parts == 1) return HALO_OK;
-  return halo_panels_finish(l, v.conv, v.accumulator, scratch, parts, "conv:finish");
+  halo_tile_launch(&helpers, &k, &tile, &p, "conv:tile");
+  HALO_TRY(halo_helpers_end(&helpers));
+  if (tile.parts == 1) return HALO_OK;
+  return halo_panels_finish(l, v.conv, v.accumulator, scratch, tile.parts, "conv:finish");
 }
 
 static const halo_implementation conv_implementations[] = {
@@ -160,7 +136,7 @@ static const halo_implementation conv_implementations[] = {
      .works_on = halo_kernels_on_cpus},
     {"depthwise", halo_conv_depthwise_supports, halo_conv_depthwise_cost, halo_conv_depthwise_lower,
      .works_on = halo_kernels_on_cpus},
-    {"tile", conv_tile_supports, conv_tile_cost, conv_tile_lower, .works_on = halo_kernels_on_tiles,
+    {"tile", conv_tile_supports, conv_tile_cost, conv_tile_lower, .works_on = halo_tile_works_on,
      .in_groups = true},
     {"loop", halo_loop_supports, conv_loop_cost, halo_loop_lower},
     {0}};

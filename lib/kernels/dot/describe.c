@@ -137,18 +137,32 @@ halo_value halo_dot_element(halo_emitter *e, emit_frame *frame, const halo_dot_d
   return dot_part(e, v, rhs, halo_emit_convert(e, value, v->result), whole_line, whole_k);
 }
 
-emit_index *halo_dot_result_index(halo_emitter *e, const halo_dot_desc *v,
-                                  const halo_integer *batch, const halo_integer *row,
-                                  const halo_integer *column) {
-  /* The result's dimensions are batch, lhs free, rhs free, in this order. */
-  const halo_shape *shape = v->dot->shape;
-  const halo_integer *at[HALO_MAX_RANK], *position[3] = {batch, row, column};
-  halo_dot_group groups[3] = {v->lhs.batch, v->lhs.free, v->rhs.free};
+/* The result's dimensions are batch, lhs free, rhs free, in this order. */
+static void dot_result_groups(const halo_dot_desc *v, halo_dot_group groups[3]) {
+  groups[0] = v->lhs.batch, groups[1] = v->lhs.free, groups[2] = v->rhs.free;
   int next = 0;
   for (int g = 0; g < 3; g++) {
     for (int i = 0; i < groups[g].count; i++) groups[g].dims[i] = next++;
-    dot_place(e, &groups[g], shape, position[g], at);
   }
+}
+
+halo_dot_strides halo_dot_result_strides(const halo_dot_desc *v) {
+  halo_dot_group groups[3];
+  int64_t strides[HALO_MAX_RANK];
+  dot_result_groups(v, groups);
+  halo_shape_strides(v->dot->shape, strides);
+  return (halo_dot_strides){dot_group_stride(&groups[1], v->dot->shape, strides),
+                            dot_group_stride(&groups[2], v->dot->shape, strides)};
+}
+
+emit_index *halo_dot_result_index(halo_emitter *e, const halo_dot_desc *v,
+                                  const halo_integer *batch, const halo_integer *row,
+                                  const halo_integer *column) {
+  const halo_shape *shape = v->dot->shape;
+  const halo_integer *at[HALO_MAX_RANK], *position[3] = {batch, row, column};
+  halo_dot_group groups[3];
+  dot_result_groups(v, groups);
+  for (int g = 0; g < 3; g++) dot_place(e, &groups[g], shape, position[g], at);
   return halo_index_of(e, shape->rank, shape->dims, at);
 }
 

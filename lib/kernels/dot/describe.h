@@ -47,6 +47,12 @@ emit_index *halo_dot_result_index(halo_emitter *e, const halo_dot_desc *desc,
                                   const halo_integer *batch, const halo_integer *row,
                                   const halo_integer *column);
 
+/* Elements of the result's memory from a row, or a column, to the next; -1 where that is not the same everywhere. */
+typedef struct halo_dot_strides {
+  int64_t row, column;
+} halo_dot_strides;
+halo_dot_strides halo_dot_result_strides(const halo_dot_desc *desc);
+
 /* Whether elements of an operand lie at fixed distances along all three directions. */
 bool halo_dot_is_strided(const halo_dot_side *side);
 /* Whether steps along the contracted dimension all lie on the same few places of the caches. */

@@ -4,9 +4,8 @@
 #include "codegen/ctype.h"
 #include "kernels/dot/describe.h"
 #include "kernels/dot/panels.h"
+#include "kernels/dot/tile.h"
 #include "kernels/families.h"
-
-extern const char halo_cl_gemm_tile[];
 
 /* The description of a product. */
 typedef struct dot_descs {
@@ -129,6 +128,40 @@ static void dot_strided_element(dot_text *t, bool rhs) {
   halo_helpers_close(&t->helpers, t->type, "_in", "b, x, k", NULL);
 }
 
+/* "inline TV name_suffix(..., b, x, k)": neighbours of a strided operand, along k or its lines, which a vector holds. */
+static void dot_vector(dot_text *t, bool rhs, bool along_k, int vector, const char *suffix) {
+  halo_emitter *e = &t->helpers.e;
+  const halo_dot_side *side = rhs ? &t->v.rhs : &t->v.lhs;
+  halo_type type = side->operand->shape->type;
+  const char *storage = halo_ctype_storage(type);
+  halo_arena *arena = t->helpers.l->arena;
+  halo_helpers_open(&t->helpers);
+  int32_t number = (int32_t)side->operand->parameter_number;
+  const char *arg = halo_emit_arg(e, HALO_ROLE_INPUT, number, type, NULL);
+  const halo_integer *b = halo_emit_counter(e, "b", t->v.batch), *x = NULL, *k = NULL;
+  x = halo_emit_counter(e, "x", side->free.size), k = halo_emit_counter(e, "k", t->v.k);
+  const halo_integer *at = halo_integer_mul(&e->integers, b, side->batch.stride);
+  at = halo_integer_add(&e->integers, at,
+                        halo_integer_mul(&e->integers, x, along_k ? side->free.stride : 1));
+  at = halo_integer_add(&e->integers, at,
+                        halo_integer_mul(&e->integers, k, along_k ? 1 : side->contract.stride));
+  halo_emit_line(e, "const %s%d vector = *(__global const %s%d *)(%s + (%s));", storage, vector,
+                 storage, vector, arg, halo_emit_integer(e, at));
+  const char *values = "", *lanes = "";
+  for (int i = 0; i < vector; i++) {
+    lanes = halo_arena_printf(arena, "%s%svector.s%d", lanes, i ? ", " : "", i);
+  }
+  halo_emit_line(e, "const %s lanes[%d] = {%s};", storage, vector, lanes);
+  for (int i = 0; i < vector; i++) {
+    halo_value lane = halo_emit_load(e, "lanes", type, halo_integer_constant(&e->integers, i));
+    lane = halo_emit_convert(e, lane, t->v.accumulator);
+    values = halo_arena_printf(arena, "%s%s%s", values, i ? ", " : "", lane.text);
+  }
+  halo_emit_line(e, "return (%s%d)(%s);", t->type, vector, values);
+  halo_helpers_close(&t->helpers, halo_arena_printf(arena, "%s%d", t->type, vector), suffix,
+                     "b, x, k", NULL);
+}
+
 /* Where a product lies row by row as it was added up: the result, or what dot_finish makes the result of. */
 static const char *dot_plain_arg(dot_text *t) {
   halo_role role = t->out_scratch < 0 ? HALO_ROLE_OUTPUT : HALO_ROLE_SCRATCH;
@@ -174,6 +207,63 @@ static void dot_store(dot_text *t) {
   emit_frame *frame = dot_open_result(t);
   halo_helpers_store(&t->helpers, frame, t->v.dot->shape, dot_result_index(t));
   halo_helpers_close(&t->helpers, "void", "_out", "b, x, y", t->type);
+}
+
+/* Whether neighbours of a row of tiles can be stored as one vector: the root has the product's dimensions, and its memory has
+ * them side by side. */
+static bool dot_can_store_vector(dot_text *t, bool turned) {
+  const halo_dot_desc *v = &t->v;
+  const halo_instr *root = halo_lowering_root(t->helpers.l);
+  if (!halo_helpers_can_split(t->helpers.l, v->dot->shape)) return false;
+  if (halo_type_is_complex(root->shape->type)) return false;
+  for (int d = 0; d < root->shape->rank; d++) {
+    if (root->shape->minor_to_major[d] != v->dot->shape->minor_to_major[d]) return false;
+  }
+  halo_dot_strides strides = halo_dot_result_strides(v);
+  int64_t near = turned ? v->m : v->n;
+  return (turned ? strides.row : strides.column) == 1 &&
+         near % halo_tile_vector(v->accumulator) == 0;
+}
+
+/* "inline void name_outv(..., b, x, y, v)": the same of neighbours. */
+static void dot_store_vector(dot_text *t, bool turned) {
+  halo_emitter *e = &t->helpers.e;
+  const halo_instr *root = halo_lowering_root(t->helpers.l);
+  halo_type type = root->shape->type;
+  const char *storage = halo_ctype_storage(type), *results = "";
+  int vector = halo_tile_vector(t->v.accumulator);
+  halo_arena *arena = t->helpers.l->arena;
+  t->helpers.in_place = halo_computation_same_position(t->helpers.l->computation);
+  emit_frame *frame = halo_helpers_open(&t->helpers);
+  halo_emit_line(e, "%s lanes[%d];", t->type, vector);
+  halo_emit_line(e, "vstore%d(v, 0, lanes);", vector);
+  halo_emit_line(e, "const %s whole = %s / %d;", t->helpers.itype, turned ? "x" : "y", vector);
+  halo_emit_array(e, storage, "results", vector, halo_type_size(type));
+  halo_emit_line(e, "#pragma unroll");
+  halo_emit_loop(e, halo_arena_printf(arena, "for (int j = 0; j < %d; ++j)", vector));
+  const halo_integer *whole = halo_emit_counter(e, "whole", (turned ? t->v.m : t->v.n) / vector);
+  const halo_integer *near =
+      halo_integer_add(&e->integers, halo_integer_mul(&e->integers, whole, vector),
+                       halo_emit_counter(e, "j", vector));
+  const halo_integer *b = halo_emit_counter(e, "b", t->v.batch);
+  emit_index *index =
+      halo_dot_result_index(e, &t->v, b, turned ? near : halo_emit_counter(e, "x", t->v.m),
+                            turned ? halo_emit_counter(e, "y", t->v.n) : near);
+  halo_value product =
+      halo_emit_convert(e, halo_value_name(t->v.accumulator, "lanes[j]"), t->v.result);
+  halo_frame_bind(e, frame, t->v.dot, 0, product);
+  halo_value value = halo_emit_value(e, frame, root, 0, index);
+  halo_emit_line(e, "results[j] = %s;", halo_value_stored(arena, &value));
+  halo_emit_close(e);
+  for (int i = 0; i < vector; i++) {
+    results = halo_arena_printf(arena, "%s%sresults[%d]", results, i ? ", " : "", i);
+  }
+  const halo_integer *at = halo_index_position(e, dot_result_index(t), root->shape);
+  halo_emit_line(e, "*(__global %s%d *)(%s + (%s)) = (%s%d)(%s);", storage, vector,
+                 halo_emit_arg(e, HALO_ROLE_OUTPUT, 0, type, NULL), halo_emit_integer(e, at),
+                 storage, vector, results);
+  halo_helpers_close(&t->helpers, "void", "_outv", "b, x, y",
+                     halo_arena_printf(arena, "%s%d", t->type, vector));
 }
 
 /* The same in two: "_value" and "_put". */
@@ -470,30 +560,29 @@ static halo_status dot_panels_lower(halo_lowering *l) {
 
 static bool dot_tile_supports(const halo_lowering *l, const char **why) {
   const halo_dot_desc *v = dot_real_desc(l);
-  if (l->caps->local_memory < HALO_TILE_LOCAL * halo_type_size(v->accumulator)) {
-    *why = "the device has too little local memory";
-    return false;
-  }
-  return dot_is_plain(v, why);
+  return dot_is_plain(v, why) && halo_tile_fits(l, v->accumulator, why);
 }
 
-/* Parts of the terms, of `share` each. */
-static int64_t dot_tile_parts(const halo_lowering *l, const halo_dot_desc *v, int64_t *chunk) {
-  int64_t tiles = v->batch * ((v->m + 63) / 64) * ((v->n + 63) / 64);
-  int64_t parts = v->made_real ? 1 : halo_panels_tile_parts(l, tiles, v->k, chunk);
-  if (parts == 1) *chunk = v->k;
-  return parts;
+/* What lies side by side in the result is computed side by side: columns, or, of a result whose memory has its rows' index
+ * fastest, rows. */
+static bool dot_tile_turned(const halo_dot_desc *v) {
+  halo_dot_strides strides = halo_dot_result_strides(v);
+  return !v->made_real && strides.row == 1 && strides.column != 1;
+}
+
+static halo_tile_product dot_tile_product(const halo_dot_desc *v) {
+  bool turned = dot_tile_turned(v);
+  return (halo_tile_product){.type = v->accumulator,
+                             .count = v->batch,
+                             .rows = turned ? v->n : v->m,
+                             .columns = turned ? v->m : v->n,
+                             .terms = v->k,
+                             .whole = v->made_real};
 }
 
 static double dot_tile_cost(const halo_lowering *l) {
-  const halo_dot_desc *v = dot_real_desc(l);
-  double m = (double)halo_panels_round_up(v->m, 64), n = (double)halo_panels_round_up(v->n, 64);
-  double products = (double)v->batch * m * n * (double)halo_panels_round_up(v->k, 16);
-  const halo_prices *p = halo_lowering_prices(l);
-  int64_t chunk, parts = dot_tile_parts(l, v, &chunk);
-  double results = (double)v->batch * m * n, items = results / 16 * (double)parts;
-  double cost = p->dot_tile_start + halo_lowering_operations(l, p->product_tile * products, items);
-  return parts == 1 ? cost : cost + halo_panels_finish_seconds(l, v->accumulator, parts, results);
+  halo_tile_product p = dot_tile_product(dot_real_desc(l));
+  return halo_lowering_prices(l)->dot_tile_start + halo_tile_price(l, &p);
 }
 
 /* "inline int name_at(..., b, x, y)": where a result lies in its memory. */
@@ -505,56 +594,67 @@ static void dot_emit_at(dot_text *t) {
   halo_helpers_close(&t->helpers, t->helpers.itype, "_at", "b, x, y", NULL);
 }
 
+/* A side's helpers. Neighbours are read as vectors where the operand is an array that has them side by side, in whole vectors. */
+static halo_tile_side dot_tile_side(dot_text *t, bool rhs) {
+  const halo_dot_desc *v = &t->v;
+  const halo_dot_side *side = rhs ? &v->rhs : &v->lhs;
+  halo_tile_side s = {.suffix = rhs ? "_b" : "_a", .k_fast = side->contract.stride == 1};
+  dot_element(t, rhs, s.suffix);
+  int vector = halo_tile_vector(v->accumulator);
+  const halo_dot_group *near = s.k_fast ? &side->contract : &side->free;
+  const halo_dot_group *far = s.k_fast ? &side->free : &side->contract;
+  bool whole =
+      near->size % vector == 0 && far->stride % vector == 0 && side->batch.stride % vector == 0;
+  if (v->made_real || !halo_dot_is_strided(side) || near->stride != 1 || !whole) return s;
+  s.vector_suffix = rhs ? "_bv" : "_av";
+  dot_vector(t, rhs, s.k_fast, vector, s.vector_suffix);
+  return s;
+}
+
+/* Helpers for results. Gives the name of the one for vectors, or NULL. */
+static const char *dot_tile_store(dot_text *t, bool turned) {
+  const halo_dot_desc *v = &t->v;
+  if (v->made_real && dot_is_plain_rows(t)) {
+    dot_store_plain(t, halo_arena_printf(t->helpers.l->arena, "%lld", (long long)v->m),
+                    halo_arena_printf(t->helpers.l->arena, "%lld", (long long)v->n));
+    return NULL;
+  }
+  dot_store(t);
+  if (v->made_real || !dot_can_store_vector(t, turned)) return NULL;
+  dot_store_vector(t, turned);
+  return "_outv";
+}
+
 static halo_status dot_tile_lower(halo_lowering *l) {
   const halo_dot_desc *v = dot_real_desc(l);
-  const char *name = halo_kernel_name(l, "tile");
+  halo_tile_product p = dot_tile_product(v);
+  halo_tile tile = halo_tile_choose(l, &p);
+  bool turned = dot_tile_turned(v);
   dot_text t;
-  dot_begin(&t, l, v, name);
-  dot_element(&t, false, "_a");
-  dot_element(&t, true, "_b");
-  int64_t chunk, parts = dot_tile_parts(l, v, &chunk);
+  dot_begin(&t, l, v, halo_kernel_name(l, "tile"));
+  halo_tile_side a = dot_tile_side(&t, false), b = dot_tile_side(&t, true);
   int64_t elements = halo_shape_element_count(v->dot->shape);
   int32_t scratch = l->scratch.count;
-  const char *partial = NULL;
-  if (parts > 1) {
+  const char *partial = NULL, *vector_suffix = NULL;
+  if (tile.parts > 1) {
     dot_emit_at(&t);
-    partial = halo_panels_tile_scratch(&t.helpers, v->accumulator, parts * elements);
-  } else if (v->made_real && dot_is_plain_rows(&t)) {
-    dot_store_plain(&t, halo_arena_printf(l->arena, "%lld", (long long)v->m),
-                    halo_arena_printf(l->arena, "%lld", (long long)v->n));
+    partial = halo_panels_parts_scratch(&t.helpers, v->accumulator, tile.parts * elements);
   } else {
-    dot_store(&t);
+    vector_suffix = dot_tile_store(&t, turned);
   }
   halo_template k;
-  halo_helpers_template(&t.helpers, &k, halo_cl_gemm_tile, "");
-  halo_panels_tile_holes(&k, parts, chunk);
-  halo_helpers_hole(&t.helpers, &k, "H_T", "%s", t.type);
-  halo_template_define_int(&k, "H_BATCH", v->batch);
-  halo_helpers_call(&t.helpers, &k, "H_A", "_a", "b, row, k");
-  /* the helper takes the line before the place in it */
-  halo_helpers_hole(&t.helpers, &k, "H_B(b, k, column)", "%s_b(%s, b, column, k)", name,
-                    t.helpers.texts.arguments);
-  halo_helpers_hole(&t.helpers, &k, "H_FMA(a, b, c)", "((a) * (b) + (c))");
-  if (parts > 1) {
-    halo_panels_tile_store(&t.helpers, &k, partial, elements, false);
+  halo_tile_template(&t.helpers, &k, &tile, &p, turned ? b : a, turned ? a : b);
+  if (tile.parts > 1) {
+    halo_dot_strides strides = halo_dot_result_strides(v);
+    bool vectors = (turned ? strides.row : strides.column) == 1;
+    halo_tile_partial_results(&t.helpers, &k, &p, turned, partial, elements, vectors);
   } else {
-    halo_helpers_call(&t.helpers, &k, "H_OUT", "_out", "b, row, column, v");
+    halo_tile_results(&t.helpers, &k, &p, turned, "_out", vector_suffix);
   }
-  halo_template_define_int(&k, "H_M", v->m);
-  halo_template_define_int(&k, "H_N", v->n);
-  halo_template_define_int(&k, "H_K", v->k);
-  halo_template_define_int(&k, "H_AKFAST", v->lhs.contract.stride == 1);
-  halo_template_define_int(&k, "H_BKFAST", v->rhs.contract.stride == 1);
-  halo_panels_tile_facts(l, v->accumulator);
-  halo_helpers_finish(&t.helpers, &k);
-  halo_launch *launch = halo_helpers_launch(&t.helpers, "dot:tile");
-  launch->grid.dims = 3;
-  launch->grid.global[0] = (size_t)((v->n + 63) / 64 * 16);
-  launch->grid.global[1] = (size_t)((v->m + 63) / 64 * 16);
-  launch->grid.global[2] = (size_t)(v->batch * parts);
+  halo_tile_launch(&t.helpers, &k, &tile, &p, "dot:tile");
   HALO_TRY(halo_helpers_end(&t.helpers));
-  if (parts > 1) {
-    return halo_panels_finish(l, v->dot, v->accumulator, scratch, parts, "dot:finish");
+  if (tile.parts > 1) {
+    return halo_panels_finish(l, v->dot, v->accumulator, scratch, tile.parts, "dot:finish");
   }
   return dot_finish(&t);
 }
@@ -645,7 +745,7 @@ static halo_status dot_clblast_lower(halo_lowering *l) {
 static const halo_implementation dot_implementations[] = {
     {"panels", dot_panels_supports, dot_panels_cost, dot_panels_lower,
      .works_on = halo_kernels_on_cpus},
-    {"tile", dot_tile_supports, dot_tile_cost, dot_tile_lower, .works_on = halo_kernels_on_tiles,
+    {"tile", dot_tile_supports, dot_tile_cost, dot_tile_lower, .works_on = halo_tile_works_on,
      .in_groups = true},
     {"clblast", dot_clblast_supports, dot_clblast_cost, dot_clblast_lower,
      .works_on = dot_clblast_works_on, .in_groups = true},

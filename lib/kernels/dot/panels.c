@@ -251,32 +251,6 @@ static halo_value panels_emit_sum(halo_emitter *e, const char *parts, halo_type 
   return halo_value_name(type, "sum");
 }
 
-int64_t halo_panels_tile_parts(const halo_lowering *l, int64_t tiles, int64_t terms,
-                               int64_t *out_chunk) {
-  enum { LEAST = 256, STEP = 16, PLENTY = 8 };
-  int64_t want = (int64_t)halo_lowering_prices(l)->split_groups;
-  *out_chunk = halo_panels_round_up(terms, STEP);
-  if (tiles < 1 || tiles * PLENTY > want) return 1;
-  int64_t count = want / tiles;
-  if (count > terms / LEAST) count = terms / LEAST;
-  if (count < 2) return 1;
-  *out_chunk = halo_panels_round_up((terms + count - 1) / count, STEP);
-  return (terms + *out_chunk - 1) / *out_chunk;
-}
-
-void halo_panels_tile_holes(halo_template *k, int64_t count, int64_t chunk) {
-  halo_template_define_int(k, "H_PARTS", count);
-  halo_template_define_int(k, "H_SHARE", chunk);
-}
-
-void halo_panels_tile_store(halo_helpers *helpers, halo_template *k, const char *scratch,
-                            int64_t elements, bool transposed) {
-  halo_helpers_hole(helpers, k, "H_OUT(b, row, column, v)",
-                    "%s[part * (%s)%lld + %s_at(%s, b, %s)] = (v)", scratch, helpers->itype,
-                    (long long)elements, helpers->name, helpers->texts.arguments,
-                    transposed ? "column, row" : "row, column");
-}
-
 /* Of more parts than PANELS_MANY the sums of every PANELS_STRETCH are made first, by work items of their own. */
 enum { PANELS_MANY = 64, PANELS_STRETCH = 32 };
 
@@ -284,13 +258,7 @@ static int64_t panels_stretches(int64_t cuts) {
   return cuts > PANELS_MANY ? (cuts + PANELS_STRETCH - 1) / PANELS_STRETCH : 1;
 }
 
-void halo_panels_tile_facts(halo_lowering *l, halo_type type) {
-  halo_kernel_group(l, 16, 16);
-  halo_kernel_local(l, HALO_TILE_LOCAL, halo_ctype_size(type));
-  halo_kernel_private(l, 4 * 4 + 4 + 4, halo_ctype_size(type));
-}
-
-const char *halo_panels_tile_scratch(halo_helpers *helpers, halo_type type, int64_t count) {
+const char *halo_panels_parts_scratch(halo_helpers *helpers, halo_type type, int64_t count) {
   int32_t number = helpers->l->scratch.count;
   halo_vec_push(&helpers->l->scratch, (halo_scratch){count * (int64_t)halo_type_size(type)});
   return halo_emit_arg(&helpers->e, HALO_ROLE_SCRATCH, number, type, NULL);

@@ -77,19 +77,8 @@ void halo_panels_result(halo_helpers *helpers, halo_template *k, bool split);
 void halo_panels_launch(halo_helpers *helpers, const char *label, const halo_panels *b,
                         const halo_panels_sizes *sizes);
 
-/* Into how many parts the terms of a product are divided of which tiles of results make so few work groups that they fill no
- * device, and how many terms each has but the last; 1: they are not. It follows from the shape and a price. */
-int64_t halo_panels_tile_parts(const halo_lowering *l, int64_t tiles, int64_t terms,
-                               int64_t *out_chunk);
-/* The holes for that, and for results that go to `scratch` by the helper "_at": `turned`: of columns and rows. */
-void halo_panels_tile_holes(halo_template *k, int64_t count, int64_t chunk);
-void halo_panels_tile_store(halo_helpers *helpers, halo_template *k, const char *scratch,
-                            int64_t elements, bool transposed);
-/* Elements of local memory that the kernel of tiles takes, and what is to be noted of it. */
-enum { HALO_TILE_LOCAL = 2 * 16 * 65 };
-void halo_panels_tile_facts(halo_lowering *l, halo_type type);
-/* The scratch for parts of `count` elements together, the fusion's next one, and its argument of the kernel. */
-const char *halo_panels_tile_scratch(halo_helpers *helpers, halo_type type, int64_t count);
+/* A scratch for parts of `count` elements together, the fusion's next one, and its argument of the kernel. */
+const char *halo_panels_parts_scratch(halo_helpers *helpers, halo_type type, int64_t count);
 /* Seconds of adding them up. */
 double halo_panels_finish_seconds(const halo_lowering *l, halo_type type, int64_t cuts,
                                   double elements);
