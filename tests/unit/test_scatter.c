@@ -196,7 +196,7 @@ START_TEST(is_chosen) {
 END_TEST
 
 START_TEST(few_is_chosen) {
-  static const char many[] = "HloModule m\n" ADD POINTS("f32", "1000", "1048576", "");
+  static const char many[] = "HloModule m\n" ADD POINTS("f32", "1000", "131072", "");
   halo_executable *large = compile_for("gpu", 132, many);
   ck_assert_ptr_nonnull(
       strstr(halo_executable_report(large, HALO_REPORT_EXPLAIN), "-> scatter:private"));

@@ -6,6 +6,8 @@
 
 #include "kernels/families.h"
 
+#include <math.h>
+
 extern const char halo_cl_scatter[];
 
 enum { SCATTER_VECTOR = 16 }; /* elements of a vector */
@@ -65,8 +67,15 @@ static bool scatter_unique_supports(const halo_lowering *l, const char **why) {
 }
 
 static double scatter_unique_cost(const halo_lowering *l) {
-  const halo_scatter_descs *descs = l->desc;
-  return scatter_time(l, &descs->unique, false);
+  const halo_scatter_desc *v = &((const halo_scatter_descs *)l->desc)->unique;
+  if (l->caps->is_cpu) return scatter_time(l, v, false);
+  /* As other kernels of single elements: many work items, whose bytes count too. */
+  const halo_prices *p = halo_lowering_prices(l);
+  double items = (double)scatter_choose(l, v, false).items,
+         all = items * (double)(v->steps * v->inner);
+  double work = halo_lowering_operations(l, (p->scatter_index + p->scatter_element) * all, items);
+  double bytes = p->loop_element * all;
+  return p->launch + fmax(work, halo_target_bytes(halo_lowering_target(l), bytes, items));
 }
 
 static bool scatter_parts_supports(const halo_lowering *l, const char **why) {

@@ -6,7 +6,7 @@
 
 #include <math.h>
 
-extern const char halo_cl_sort[], halo_cl_sort_radix[];
+extern const char halo_cl_sort[], halo_cl_sort_radix[], halo_cl_sort_radix_tiles[];
 
 static int64_t sort_ceil(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
@@ -246,36 +246,100 @@ double halo_sort_merge_cost(const halo_lowering *l) {
 /* How a row is cut, and into what digits its codes. */
 typedef struct sort_radix {
   int digit_bits, digits;
-  int64_t local, chunk, pieces;
+  int64_t local;  /* work items of a group */
+  int64_t share;  /* records that a work item has at a time */
+  int64_t tiles;  /* of `local` * `share` records each in a piece; 0: a piece is one work item's */
+  int64_t pieces; /* of a row */
 } sort_radix;
 
-static sort_radix sort_radix_cut(const halo_sort_records *r) {
+enum { SORT_HALF = 16 /* values of half a digit */ };
+
+/* Bytes of local memory that puts a tile's records in order: these and the counters of half a digit take turns. */
+static int64_t sort_radix_pool(const halo_sort_records *r, const sort_radix *cut) {
+  int64_t records = cut->local * cut->share * r->bytes;
+  int64_t counters = 2 * (SORT_HALF + 2) * cut->local;
+  return sort_ceil(records > counters ? records : counters, 16) * 16;
+}
+
+/* Tiles for the groups of a GPU; false: it has too small groups for them. */
+static bool sort_radix_tiles(const halo_sort_records *r, sort_radix *cut) {
+  enum { LARGEST = 256, BITS = 8, BYTES = 64, PIECES = 2048 };
   const halo_caps *caps = r->caps;
-  const halo_parameters *given = r->given;
-  sort_radix cut = {.digit_bits = given->sort_radix_bits, .local = 1};
-  cut.digits = (int)sort_ceil(r->code_bits, cut.digit_bits);
-  if (caps->is_cpu) {
-    /* A few pieces for each core, of all rows together. */
-    int64_t pieces = sort_ceil(4 * sort_units(r), r->rows);
-    cut.chunk = sort_ceil(r->n, pieces);
-    int64_t least = given->sort_radix_records < r->n ? given->sort_radix_records : r->n;
-    if (cut.chunk < least) cut.chunk = least;
-    if (cut.chunk > sort_most(r, 2)) cut.chunk = sort_most(r, 2);
-    if (cut.chunk < 1) cut.chunk = 1; /* of no elements */
-  } else {
-    int64_t most = (int64_t)caps->local_memory / (4 << cut.digit_bits);
-    if (most > (int64_t)caps->max_work_group) most = (int64_t)caps->max_work_group;
-    if (most > (int64_t)caps->max_items[0]) most = (int64_t)caps->max_items[0];
-    while (cut.local < given->sort_radix_group && 2 * cut.local <= most) cut.local *= 2;
-    cut.chunk = given->sort_radix_records;
+  int64_t most = (int64_t)caps->max_work_group, tables = 3ll << (BITS + 2);
+  if (caps->is_cpu) return false;
+  if (most > (int64_t)caps->max_items[0]) most = (int64_t)caps->max_items[0];
+  /* Odd, and few enough for registers. */
+  cut->share = (BYTES / r->bytes - 1) | 1;
+  if (cut->share > r->given->sort_radix_records)
+    cut->share = (r->given->sort_radix_records - 1) | 1;
+  if (cut->share < 1) cut->share = 1;
+  cut->local = LARGEST;
+  while (cut->local > most || cut->local > r->given->sort_radix_group ||
+         sort_radix_pool(r, cut) + tables + 8 * cut->local > (int64_t)caps->local_memory) {
+    cut->local /= 2;
+    if (cut->local < SORT_HALF) return false;
   }
-  cut.pieces = sort_ceil(r->n, cut.chunk * cut.local);
+  /* Enough groups for any device, and few enough for their counts to be a small part of what is moved. */
+  int64_t all = sort_ceil(r->n, cut->local * cut->share), pieces = sort_ceil(PIECES, r->rows);
+  cut->tiles = all > pieces ? sort_ceil(all, pieces) : 1;
+  cut->pieces = sort_ceil(all, cut->tiles);
+  cut->digit_bits = BITS;
+  cut->digits = (int)sort_ceil(r->code_bits, BITS);
+  return true;
+}
+
+static sort_radix sort_radix_cut(const halo_sort_records *r) {
+  const halo_parameters *given = r->given;
+  sort_radix cut = {.digit_bits = given->sort_radix_bits};
+  cut.digits = (int)sort_ceil(r->code_bits, cut.digit_bits);
+  if (sort_radix_tiles(r, &cut)) return cut;
+  /* A few pieces for each core, of all rows together. */
+  int64_t pieces = sort_ceil(4 * sort_units(r), r->rows);
+  cut.local = 1;
+  cut.share = sort_ceil(r->n, pieces);
+  int64_t least = given->sort_radix_records < r->n ? given->sort_radix_records : r->n;
+  if (cut.share < least) cut.share = least;
+  if (cut.share > sort_most(r, 2)) cut.share = sort_most(r, 2);
+  if (cut.share < 1) cut.share = 1; /* of no elements */
+  cut.pieces = sort_ceil(r->n, cut.share);
   return cut;
+}
+
+/* Whether rows of tiles are single pieces, whose counts need no sums. */
+static bool sort_radix_single(const sort_radix *cut) { return cut->tiles && cut->pieces == 1; }
+
+/* Counts of all pieces and, of tiles, totals of all digits. */
+static int64_t sort_radix_counts(const halo_sort_records *r, const sort_radix *cut) {
+  int64_t totals = cut->tiles && cut->pieces > 1;
+  return r->rows * ((cut->pieces + totals) << cut->digit_bits);
 }
 
 /* By how many bits a record's code is shifted for a digit. */
 static int64_t sort_radix_shift(const halo_sort_records *r, const sort_radix *cut, int digit) {
   return (r->packed ? r->place_bits : 0) + digit * cut->digit_bits;
+}
+
+/* Work items of a group of a digit's kernel: for sums, no more than counts. */
+static int64_t sort_radix_group(const sort_radix *cut, int step) {
+  int64_t local = cut->local;
+  while (step == 1 && cut->tiles && local / 2 >= cut->pieces) local /= 2;
+  return local;
+}
+
+/* Notes the arrays in local memory of a digit's kernel. */
+static void sort_radix_local(halo_helpers *p, const halo_sort_records *r, const sort_radix *cut,
+                             int step) {
+  int64_t digits = 1ll << cut->digit_bits, sums = 2 * sort_radix_group(cut, step);
+  if (!cut->tiles) {
+    if (step != 1) halo_kernel_local(p->l, digits, sizeof(uint32_t));
+    return;
+  }
+  if (step == 2) halo_kernel_local(p->l, sort_radix_pool(r, cut), 1);
+  halo_kernel_local(p->l,
+                    step == 0   ? digits
+                    : step == 1 ? sums
+                                : sums + (cut->tiles > 1 ? 3 : 2) * digits,
+                    sizeof(uint32_t));
 }
 
 /* One of the three kernels of a digit: from the operands or scratch, to scratch or the results. */
@@ -304,24 +368,28 @@ static halo_status sort_radix_step(const halo_sort_records *r, const sort_radix 
     emit(r, &p);
   }
   halo_template k;
-  halo_helpers_template(&p, &k, halo_cl_sort_radix, "");
+  halo_helpers_template(&p, &k, cut->tiles ? halo_cl_sort_radix_tiles : halo_cl_sort_radix, "");
   sort_common_holes(r, &p, &k);
   halo_helpers_hole(&p, &k, "H_COUNTS", "%s", counts);
   const char *code = r->packed ? "(r)" : halo_arena_printf(r->l->arena, "%s_code(r)", r->name);
   halo_helpers_hole(&p, &k, "H_DIGIT(r)", "(int)(%s >> %s & %d)", code, shift,
                     (1 << cut->digit_bits) - 1);
-  int64_t local = cut->local;
-  if (step == 1 && !r->caps->is_cpu) local = (int64_t)halo_kernel_local_size(r->caps, 1 << 20);
+  int64_t local = sort_radix_group(cut, step);
   halo_template_define_int(&k, "H_STEP", step);
-  halo_template_define_int(&k, "H_DIGITS", 1ll << cut->digit_bits);
   halo_template_define_int(&k, "H_PIECES", cut->pieces);
-  halo_template_define_int(&k, "H_SHARE", cut->chunk);
-  halo_template_define_int(&k, "H_LOCAL", local);
+  halo_template_define_int(&k, "H_SHARE", cut->share);
+  if (cut->tiles) {
+    halo_template_define_int(&k, "H_TILES", cut->tiles);
+    halo_template_define_int(&k, "H_LOCAL", local);
+  } else {
+    halo_template_define_int(&k, "H_DIGITS", 1ll << cut->digit_bits);
+  }
   halo_kernel_group(p.l, (size_t)local, 1);
-  halo_kernel_local(p.l, step == 1 ? local : local << cut->digit_bits, sizeof(uint32_t));
+  sort_radix_local(&p, r, cut, step);
   halo_helpers_finish(&p, &k);
-  halo_launch *launch = halo_helpers_launch(&p, labels[step]);
-  sort_launch_groups(launch, step == 1 ? r->rows : r->rows * cut->pieces, local);
+  int64_t sums = cut->tiles ? r->rows << cut->digit_bits : r->rows;
+  sort_launch_groups(halo_helpers_launch(&p, labels[step]),
+                     step == 1 ? sums : r->rows * cut->pieces, local);
   return halo_helpers_end(&p);
 }
 
@@ -330,6 +398,7 @@ static halo_status sort_radix_digit(const halo_sort_records *r, const sort_radix
                                     halo_launch *kernels) {
   bool made = digit < 2 || digit == cut->digits - 1, swapped = digit % 2 == 0 && digit > 0;
   for (int step = 0; step < 3; step++) {
+    if (step == 1 && sort_radix_single(cut)) continue;
     bool fresh = step == 1 ? digit == 0 : step == 0 ? digit < 2 : made;
     if (!fresh) {
       sort_again(r->l, &kernels[step], swapped, sort_radix_shift(r, cut, digit));
@@ -350,7 +419,7 @@ static halo_status sort_radix_launches(const halo_sort_records *r, const sort_ra
   int stays = r->make ? 1 : 0;
   halo_vec_push(&r->l->scratch, (halo_scratch){cut->digits + stays > 1 ? bytes : 1});
   halo_vec_push(&r->l->scratch, (halo_scratch){cut->digits + stays > 2 ? bytes : 1});
-  halo_vec_push(&r->l->scratch, (halo_scratch){4 * r->rows * (cut->pieces << cut->digit_bits)});
+  halo_vec_push(&r->l->scratch, (halo_scratch){4 * sort_radix_counts(r, cut)});
   halo_launch kernels[3] = {{0}};
   for (int digit = 0; digit < cut->digits; digit++) {
     HALO_TRY(sort_radix_digit(r, cut, digit, kernels));
@@ -390,9 +459,11 @@ halo_sort_records halo_sort_packed(const halo_lowering *l, int64_t n, int code_b
 bool halo_sort_radix_fits(const halo_sort_records *r, const char **why) {
   *why = "rows are too long";
   if (r->n >= INT32_MAX) return false;
-  *why = "work items may not do so many rounds";
   sort_radix cut = sort_radix_cut(r);
-  return cut.local > 1 || 2 * (cut.pieces << cut.digit_bits) <= sort_most(r, 1);
+  *why = "too many rows";
+  if (sort_radix_counts(r, &cut) >= INT32_MAX) return false;
+  *why = "work items may not do so many rounds";
+  return cut.tiles || 2 * (cut.pieces << cut.digit_bits) <= sort_most(r, 1);
 }
 
 bool halo_sort_radix_supports(const halo_lowering *l, const char **why) {
@@ -406,14 +477,16 @@ double halo_sort_radix_seconds(const halo_lowering *l, const halo_sort_records *
   const halo_prices *p = halo_lowering_prices(l);
   double counts = (double)(cut.pieces << cut.digit_bits), rows = (double)r->rows;
   double items = rows * (double)(cut.pieces * cut.local);
-  double row = p->sort_radix * (double)r->n + p->sort_radix_count * counts;
+  int64_t tile = cut.tiles ? cut.local * cut.share : 1;
+  double row =
+      p->sort_radix * (double)(sort_ceil(r->n, tile) * tile) + p->sort_radix_count * counts;
   double work = halo_lowering_operations(l, rows * row, items);
   /* The second launch of a digit moves its counts alone. */
   double moving = halo_target_bytes(halo_lowering_target(l), sort_moved(r, 1.5), items);
-  return cut.digits * (3 * p->launch + fmax(work, moving));
+  return cut.digits * ((sort_radix_single(&cut) ? 2 : 3) * p->launch + fmax(work, moving));
 }
 
-/* Seconds: of a digit, an element costs about sixteen simple operations, a count eight. */
+/* Seconds. */
 double halo_sort_radix_cost(const halo_lowering *l) {
   return halo_sort_radix_seconds(l, &((const halo_sort_desc *)l->desc)->plain);
 }
