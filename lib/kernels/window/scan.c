@@ -5,7 +5,7 @@
 #include "kernels/families.h"
 #include "kernels/window/text.h"
 
-extern const char halo_cl_scan[], halo_cl_scan_lines[];
+extern const char halo_cl_scan[], halo_cl_scan_lines[], halo_cl_scan_tiles[];
 
 /* A scan of a row-major [outer, n, inner] array along n. */
 struct halo_scan_desc {
@@ -17,6 +17,8 @@ struct halo_scan_desc {
   int line;      /* neighbours along a row that are a vector, or 0 */
   bool side;     /* sequences of a work item go on together, each in a lane of a vector */
   bool is_short; /* rows are written out, and a work item does one after the other */
+  /* Rows through local memory: work items of a row or chunk, rows of a group, and neighbours of a work item; team 0: not so. */
+  int64_t team, teams, share;
 };
 
 /* Which rows or columns the windows run along. */
@@ -45,12 +47,25 @@ bool halo_scan_supports(const halo_lowering *l, const char **why) {
   return desc->scan != NULL;
 }
 
+/* Seconds: of rows that are cut, each element is read and combined once more. */
+static double scan_tiles_cost(const halo_lowering *l, const halo_window_desc *desc) {
+  enum { MOVING = 16 }; /* operations on an element besides combining it: local memory, both ways */
+  const halo_scan_desc *v = desc->scan;
+  const halo_prices *p = halo_lowering_prices(l);
+  double elements = (double)(v->outer * v->n), launches = v->chunks > 1 ? 2 : 1;
+  double items = (double)(v->outer * v->chunks * v->team), times = v->chunks > 1 ? 1.5 : 1;
+  double bytes = p->loop_element * elements * v->w.count;
+  return launches * p->launch + times * halo_target_bytes(halo_lowering_target(l), bytes, items) +
+         times * halo_lowering_operations(l, elements * (2 * desc->body_cost + MOVING), items);
+}
+
 /* Seconds: each element is read and combined once, or twice where rows are cut. */
 double halo_scan_cost(const halo_lowering *l) {
   const halo_window_desc *desc = l->desc;
   const halo_scan_desc *v = desc->scan;
   double elements = (double)(v->outer * v->n * v->inner), launch = halo_lowering_prices(l)->launch;
   if (elements == 0) return 0;
+  if (v->team) return scan_tiles_cost(l, desc);
   double items = (double)(v->outer * v->inner * v->chunks);
   double moved = halo_lowering_prices(l)->loop_element * elements;
   double once = halo_lowering_seconds(l, moved, items) * v->w.count +
@@ -78,10 +93,46 @@ static void scan_choose(halo_scan_desc *v, const halo_lowering *l, int cost) {
   v->is_short = !v->side && v->n < SCAN_LINE && cost < SCAN_DEAR;
 }
 
+/* Rows of a GPU through local memory: short ones several a group, long ones cut for many groups. What the order of
+ * combining depends on follows from the shape, and from the largest group and the local memory that a device has. */
+static bool scan_cut_tiles(halo_scan_desc *v, const halo_lowering *l) {
+  const halo_caps *caps = l->caps;
+  enum { LARGEST = 256, LEAST = 16, BYTES = 64, NEIGHBOURS = 15, SMALL = 64 };
+  int64_t most = (int64_t)caps->max_work_group, local = LARGEST;
+  int64_t want = halo_lowering_parameters(l)->scan_rows;
+  int64_t size = (int64_t)halo_accumulator_size(v->w.values, v->w.count);
+  if (caps->is_cpu || v->inner > 1) return false;
+  if (most > (int64_t)caps->max_items[0]) most = (int64_t)caps->max_items[0];
+  int64_t share = (BYTES / size - 1) | 1;
+  if (share > NEIGHBOURS) share = NEIGHBOURS;
+  if (share < 1) share = 1;
+  while (local > most || local * (share + 2) * size > (int64_t)caps->local_memory) local /= 2;
+  if (local < LEAST) return false;
+  v->share = share;
+  v->team = local;
+  v->teams = v->chunks = 1;
+  v->chunk = v->n;
+  if (v->n > local * share) {
+    int64_t tiles = (v->n + local * share - 1) / (local * share);
+    int64_t groups = (want + v->outer - 1) / v->outer;
+    v->chunk = (tiles + groups - 1) / groups * local * share;
+    v->chunks = (v->n + v->chunk - 1) / v->chunk;
+    return true;
+  }
+  while (v->team > 1 && v->team / 2 * share >= v->n) v->team /= 2;
+  v->share = ((v->n + v->team - 1) / v->team) | 1;
+  while (2 * v->teams * v->team <= local && v->teams < v->outer &&
+         (v->teams * v->team < SMALL || v->outer / v->teams > want)) {
+    v->teams *= 2;
+  }
+  return true;
+}
+
 static void scan_cut(halo_scan_desc *v, const halo_lowering *l, int cost) {
   const halo_caps *caps = l->caps;
   /* The order of combining depends on these and on the shape, not on the device's size. */
   const halo_parameters *given = halo_lowering_parameters(l);
+  if (scan_cut_tiles(v, l)) return;
   int64_t lines = v->outer * v->inner;
   int64_t want = v->inner > 1 ? given->scan_columns : given->scan_rows, least = given->scan_least;
   if (caps->is_cpu) scan_choose(v, l, cost);
@@ -225,6 +276,44 @@ static halo_status scan_step(const halo_scan_desc *v, int step) {
   return halo_helpers_end(&p);
 }
 
+/* One of the two kernels of rows through local memory: sums of chunks, and results. */
+static halo_status scan_tiles_step(const halo_scan_desc *v, bool results) {
+  halo_helpers p;
+  const char *name =
+      halo_arena_printf(v->w.l->arena, "%s_%s", v->w.name, results ? "tiles" : "chunks");
+  halo_helpers_begin(&p, v->w.l, name, false);
+  halo_window_emit_in(&v->w, &p);
+  if (results) {
+    halo_window_emit_start(&v->w, &p);
+    halo_window_emit_out(&v->w, &p);
+  }
+  if (v->chunks > 1) scan_emit_held(v, &p);
+  halo_template k;
+  halo_helpers_template(&p, &k, halo_cl_scan_tiles, "");
+  halo_window_holes(&v->w, &p, &k);
+  if (v->chunks > 1) {
+    halo_helpers_call(&p, &k, "H_HELD", "_held", "p");
+    halo_helpers_call(&p, &k, "H_HOLD", "_hold", "p, v");
+  }
+  halo_template_define_int(&k, "H_STEP", results);
+  halo_template_define_int(&k, "H_ROWS", v->outer);
+  halo_template_define_int(&k, "H_N", v->n);
+  halo_template_define_int(&k, "H_CHUNK", v->chunk);
+  halo_template_define_int(&k, "H_CHUNKS", v->chunks);
+  halo_template_define_int(&k, "H_REVERSE", v->reverse);
+  halo_template_define_int(&k, "H_TEAM", v->team);
+  halo_template_define_int(&k, "H_TEAMS", v->teams);
+  halo_template_define_int(&k, "H_SHARE", v->share);
+  int64_t local = v->team * v->teams, groups = (v->outer + v->teams - 1) / v->teams * v->chunks;
+  halo_kernel_group(p.l, (size_t)local, 1);
+  halo_kernel_local(p.l, local * (v->share + 2), halo_accumulator_size(v->w.values, v->w.count));
+  halo_helpers_finish(&p, &k);
+  halo_launch *launch = halo_helpers_launch(&p, results ? "window:scan" : "window:scan_chunks");
+  launch->grid.local[0] = (size_t)local;
+  launch->grid.global[0] = (size_t)(groups * local);
+  return halo_helpers_end(&p);
+}
+
 halo_status halo_scan_lower(halo_lowering *l) {
   halo_scan_desc v = *((const halo_window_desc *)l->desc)->scan;
   if (v.outer * v.n * v.inner == 0) return HALO_OK;
@@ -235,6 +324,12 @@ halo_status halo_scan_lower(halo_lowering *l) {
       int64_t size = (int64_t)halo_type_size(v.w.values[i].accumulator);
       halo_vec_push(&l->scratch, (halo_scratch){v.outer * v.chunks * v.inner * size});
     }
+  }
+  if (v.team) {
+    if (v.chunks > 1) HALO_TRY(scan_tiles_step(&v, false));
+    return scan_tiles_step(&v, true);
+  }
+  if (v.chunks > 1) {
     HALO_TRY(scan_step(&v, SCAN_COMBINE));
     HALO_TRY(scan_step(&v, SCAN_BEFORE));
   }
