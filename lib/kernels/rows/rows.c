@@ -13,7 +13,7 @@ enum {
   ROWS_ITEM_KEEPS = 32768, /* bytes that a work item of a CPU keeps: what its nearest cache holds */
   ROWS_GROUP_KEEPS = 16384,
   ROWS_IN_REGION = 16, /* rows, at most, whose groups are as large as a region's */
-  ROWS_DEAR = 6 /* simple operations that are more than keeping what they make */
+  ROWS_DEAR = 6        /* simple operations that are more than keeping what they make */
 };
 
 /* Work items a row of rows:group, as its length and the device's limits allow. */
