@@ -10,6 +10,7 @@
 #include "custom/custom.h"
 #include "halo/passes.h"
 #include "hlo/reduction.h"
+#include "kernels/kernels.h"
 #include "os/file.h"
 #include "passes/passes.h"
 #include "plan/lower.h"
@@ -111,12 +112,16 @@ static halo_status compile_plan(compile_job *job) {
       .user = job,
       .no_verify = halo_config_refused(HALO_CONFIG_VERIFY),
   };
+  const char *kernels = options->kernels ? options->kernels : halo_config_text(HALO_CONFIG_KERNELS);
+  const halo_kernels_device device = {.caps = job->caps, .list = kernels};
   job->optimized->target = job->target;
+  job->optimized->target.quotes = (halo_quotes){halo_kernels_quote, &device};
   double start = halo_clock();
-  HALO_TRY(halo_passes_run(job->optimized, &passes));
+  halo_status status = halo_passes_run(job->optimized, &passes);
+  job->optimized->target.quotes = (halo_quotes){0};
+  HALO_TRY(status);
   double passed = halo_clock();
   HALO_TRY(dump->status);
-  const char *kernels = options->kernels ? options->kernels : halo_config_text(HALO_CONFIG_KERNELS);
   HALO_TRY(halo_plan_lower(job->optimized, job->caps, kernels, job->limits, &job->plan));
   HALO_LOG(HALO_LOG_INFO,
            "compile %s: passes took %.3f s, the plan %.3f s: %d step%s, %d unit%s of kernels",

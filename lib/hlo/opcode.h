@@ -60,7 +60,9 @@ enum {
   HALO_TRAIT_ID = 64,
   HALO_TRAIT_ASYNC = 128,
   HALO_TRAIT_ELEM = 256,
-  HALO_TRAIT_FINISH = 512
+  HALO_TRAIT_FINISH = 512,
+  HALO_TRAIT_JOIN = 1024,
+  HALO_TRAIT_LINES = 2048
 };
 
 /* How an operation executes; what decides about kernels, buffers and steps reads this and nothing else

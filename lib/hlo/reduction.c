@@ -219,8 +219,8 @@ static bool reduction_results_fit(const halo_computation *body, const halo_reduc
 /* Keeps the reductions that go with the largest. Others that combine few elements are done on the side,
  * by each result for itself. */
 static bool reduction_choose(halo_reduce_desc *v, const char **why) {
-  enum { SIDE = 64 }; /* elements */
   const halo_instr *main = v->heroes[0];
+  double side = main->parent->module->target.prices.side_extent;
   for (int32_t h = 1; h < v->hero_count; h++) {
     int64_t most = halo_shape_element_count(main->operands[0]->shape);
     if (halo_shape_element_count(v->heroes[h]->operands[0]->shape) > most) main = v->heroes[h];
@@ -232,7 +232,8 @@ static bool reduction_choose(halo_reduce_desc *v, const char **why) {
     if (halo_shape_same_dims(in, main->operands[0]->shape) &&
         reduction_same_dimensions(hero, main)) {
       v->heroes[kept++] = hero;
-    } else if (halo_shape_element_count(in) > SIDE * halo_shape_element_count(out)) {
+    } else if ((double)halo_shape_element_count(in) >
+               side * (double)halo_shape_element_count(out)) {
       *why = "the reductions go over different dimensions";
       return false;
     }

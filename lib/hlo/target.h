@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* hlo/target.h: the device that a module is optimised for: what things take there, and what it can do. Plain data, so
+/* hlo/target.h: the device that a module is optimised for: what things take there, and what it can do, so
  * that passes can price what they do without knowing devices. */
 #ifndef HALO_HLO_TARGET_H
 #define HALO_HLO_TARGET_H
@@ -9,9 +9,21 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+struct halo_computation;
+
+/* Answers what kernels take, for passes, which lie below them. */
+typedef struct halo_quotes {
+  /* Seconds that the cheapest kernels of a fusion with this body are expected to take, their launches included; negative: no
+   * kernel can compute it. `in_rounds`: where few work items are the whole device, a launch is a step of a region, as in a
+   * loop. NULL: nobody answers. */
+  double (*ask)(const void *device, const struct halo_computation *body, bool in_rounds);
+  const void *device; /* what `ask` is called with */
+} halo_quotes;
+
 typedef struct halo_target {
   halo_prices prices;
   halo_parameters parameters; /* of kernels */
+  halo_quotes quotes;         /* as long as passes run */
   int32_t max_buffers;        /* of one kernel */
   uint64_t max_rounds; /* of all loops together that a work item may do; 0: as many as it likes */
   bool has_f64;

@@ -151,6 +151,16 @@ static const halo_family *dispatch_whole(halo_lowering *l) {
   return NULL;
 }
 
+/* The family that computes the fusion; finds its hero, or its description. */
+static const halo_family *dispatch_find_family(halo_lowering *l) {
+  l->loop = halo_loop_facts_create(l->arena);
+  const halo_family *family = dispatch_whole(l);
+  if (family) return family;
+  l->hero = dispatch_hero(l->computation);
+  if (!l->hero) l->hero = dispatch_reduction(l->computation);
+  return l->hero ? dispatch_family(l->hero->opcode) : &halo_family_loop;
+}
+
 static halo_status dispatch_lower(halo_lowering *l, const halo_family *family,
                                   const char **out_chosen) {
   halo_strbuf_printf(l->explain, "%s: %s\n", l->name, family->name);
@@ -159,6 +169,7 @@ static halo_status dispatch_lower(halo_lowering *l, const halo_family *family,
                                &l->seconds));
   l->counts_operations = best->counts == HALO_COUNTS_ALWAYS ||
                          (best->counts == HALO_COUNTS_ON_CPUS && l->caps->is_cpu);
+  l->one_launch = best->one_launch;
   *out_chosen = halo_arena_printf(l->arena, "%s:%s", family->name, best->name);
   halo_strbuf_printf(l->explain, "    -> %s\n", *out_chosen);
   halo_status status = halo_fail_in(best->lower(l), "%s", l->name);
@@ -167,14 +178,39 @@ static halo_status dispatch_lower(halo_lowering *l, const halo_family *family,
 }
 
 halo_status halo_kernels_lower(halo_lowering *l, const char **out_chosen) {
-  l->loop = halo_loop_facts_create(l->arena);
-  const halo_family *family = dispatch_whole(l);
-  if (!family) {
-    l->hero = dispatch_hero(l->computation);
-    if (!l->hero) l->hero = dispatch_reduction(l->computation);
-    family = l->hero ? dispatch_family(l->hero->opcode) : &halo_family_loop;
-  }
+  const halo_family *family = dispatch_find_family(l);
   HALO_TRY(dispatch_check(l));
   if (l->hero && family->describe) l->desc = family->describe(l);
   return dispatch_lower(l, family, out_chosen);
+}
+
+double halo_kernels_quote(const void *device, const halo_computation *body, bool in_rounds) {
+  const halo_kernels_device *d = device;
+  halo_target target = body->module->target;
+  if (in_rounds && halo_target_has_few_items(&target)) {
+    target.prices.launch = target.prices.region_handing;
+  }
+  halo_arena arena = {0};
+  halo_strbuf source = {0};
+  halo_sections sections = {0};
+  halo_lowering l = {.arena = &arena,
+                     .caps = d->caps,
+                     .kernels = d->list,
+                     .texts = &arena,
+                     .source = &source,
+                     .sections = &sections,
+                     .prefix = "u@_",
+                     .name = body->name,
+                     .computation = body,
+                     .target = &target};
+  const halo_family *family = dispatch_find_family(&l);
+  if (l.hero && !l.desc && family->describe) l.desc = family->describe(&l);
+  const halo_implementation *best;
+  double cost = -1;
+  halo_status status =
+      halo_kernels_choose(&l, family->name, family->implementations, NULL, &best, &cost);
+  halo_lowering_deinit(&l);
+  halo_strbuf_deinit(&source);
+  halo_arena_deinit(&arena);
+  return status == HALO_OK ? cost : -1;
 }

@@ -178,6 +178,35 @@ halo_launch *halo_kernel_add(halo_lowering *l, halo_emitter *e, const char *name
   return halo_kernel_launch(l, e, halo_kernel_finish(l, e, name, &texts), label, in_place);
 }
 
+double halo_kernel_operations(const halo_computation *body) {
+  double sum = 0;
+  for (int32_t i = 0; i < body->instrs.count; i++) {
+    const halo_instr *instr = body->instrs.data[i];
+    halo_exec_class class = halo_opcode_exec(instr->opcode);
+    if (class == HALO_EXEC_VALUE || class == HALO_EXEC_ALIAS) continue;
+    bool plain = class == HALO_EXEC_ELEMENTWISE || class == HALO_EXEC_MOVEMENT ||
+                 instr->opcode == HALO_OP_REDUCE;
+    if (!plain) return -1;
+    const halo_instr *each = instr->opcode == HALO_OP_REDUCE ? instr->operands[0] : instr;
+    double elements = (double)halo_shape_element_count(halo_leaf_shape(each->shape, 0));
+    sum += elements * (double)halo_op_info_of(instr->opcode)->cost;
+  }
+  return sum;
+}
+
+void halo_lowering_deinit(halo_lowering *l) {
+  halo_vec_deinit(&l->made);
+  halo_vec_deinit(&l->launches);
+  halo_vec_deinit(&l->scratch);
+  for (int32_t i = 0; i < l->tables.count; i++) halo_literal_release(l->tables.data[i]);
+  halo_vec_deinit(&l->tables);
+}
+
+double halo_lowering_body(const halo_lowering *l, double items) {
+  double operations = halo_kernel_operations(l->computation);
+  return operations > 0 ? halo_lowering_elements(l, operations, items) : 0;
+}
+
 int32_t halo_lowering_input(const halo_lowering *l, const halo_instr *parameter) {
   int32_t number = 0;
   for (int32_t p = 0; p < parameter->parameter_number; p++) {

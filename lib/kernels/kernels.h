@@ -74,7 +74,8 @@ typedef struct halo_lowering {
   /* results */
   /* Whether the operations of the body, each done once an element, say what the launches take. */
   bool counts_operations;
-  double seconds; /* that all launches, or the host's call, are expected to take */
+  bool one_launch; /* as the implementation says */
+  double seconds;  /* that all launches, or the host's call, are expected to take */
   const halo_instr
       *host_call; /* instead of launches: a custom call in the body, which the host is to do */
   HALO_VEC(const halo_kernel *) made; /* the kernels, in order */
@@ -83,6 +84,9 @@ typedef struct halo_lowering {
   HALO_VEC(halo_literal *) tables; /* that launches have as constants: a reference each */
   halo_status tables_status;       /* the first failure to make one */
 } halo_lowering;
+
+/* Frees the lists of results, but what lies in arenas. */
+void halo_lowering_deinit(halo_lowering *l);
 
 /* Where the simple operations of a fusion's body, each done once an element, say what an implementation takes; elsewhere
  * it is its cost alone. On CPUs sums of work items are vectors, and what a row's sums are asked for is near. */
@@ -102,6 +106,8 @@ typedef struct halo_implementation {
   /* Whether no region of a GPU can hold what it launches: the work items of a group have local memory or barriers in common, or
    * a library or the host does it. */
   bool in_groups;
+  /* Whether `cost` has one launch, or prices of its own for starting kernels; elsewhere it has a launch for each. */
+  bool one_launch;
 } halo_implementation;
 
 typedef struct halo_family {
@@ -130,6 +136,15 @@ halo_status halo_kernels_check_list(const halo_caps *caps, const char *list,
  * body has no device code; HALO_INVALID_ARGUMENT when HALO_KERNELS leaves no implementation. A named one is
  * taken wherever it can serve. `*out_chosen` is "family:name". */
 halo_status halo_kernels_lower(halo_lowering *l, const char **out_chosen);
+
+/* For whom kernels are quoted. */
+typedef struct halo_kernels_device {
+  const halo_caps *caps;
+  const char *list; /* the HALO_KERNELS list, or NULL */
+} halo_kernels_device;
+/* Of halo_quotes: what the implementation that halo_kernels_lower would choose costs on a halo_kernels_device, with the module's
+ * target. Nothing of the body is changed; threads may ask at once. */
+double halo_kernels_quote(const void *device, const halo_computation *body, bool in_rounds);
 
 /* The cheapest of implementations, up to a NULL name, of a family: of those that the list forces, if any can, and of none that
  * it leaves out. One that a region can hold counts as what it takes there, if that is less: *out_cost is its own. `explain` gets a line for each; NULL: none. HALO_INVALID_ARGUMENT as halo_kernels_lower. */
@@ -180,6 +195,17 @@ static inline double halo_lowering_operations(const halo_lowering *l, double ope
                                               double items) {
   return halo_target_operations(halo_lowering_target(l), operations, items);
 }
+/* Seconds in which `items` work items side by side do so many of a loop's operations, of which those of neighbouring elements are
+ * vectors on CPUs. */
+static inline double halo_lowering_elements(const halo_lowering *l, double operations,
+                                            double items) {
+  return halo_lowering_operations(l, operations / halo_lowering_prices(l)->vector_gain, items);
+}
+/* Seconds in which they do those of the fusion's body, each element once; 0 where not all of it is such operations. */
+double halo_lowering_body(const halo_lowering *l, double items);
+/* Simple operations of a fusion's body if each element is computed once, by itself or on its way into sums; -1 where
+ * something in it is of another kind. */
+double halo_kernel_operations(const halo_computation *body);
 /* Seconds of one kernel in which `items` work items side by side move so many bytes. */
 static inline double halo_lowering_seconds(const halo_lowering *l, double bytes, double items) {
   return halo_lowering_prices(l)->launch + halo_target_bytes(halo_lowering_target(l), bytes, items);

@@ -7,10 +7,12 @@
 
 /* ---- Choosing ---- */
 
-/* Bytes that are as dear as one that comes from another partition. */
-static const double assign_flops_per_byte = 20, assign_local_bytes = 0.1;
-/* A message, whatever its length. */
-static const double assign_message = 2048;
+/* Prices, in bytes that come from another partition. They are no rows of prices/prices.def on purpose: every process partitions
+ * for itself, all must decide alike, and what a device stores as measured may differ from one process to the next. They are
+ * guesses: no network was measured. */
+static const double assign_operations = 20; /* multiplications that take as long as one */
+static const double assign_local = 0.1;     /* one of the partition's own memory */
+static const double assign_message = 2048;  /* a message, whatever its length */
 
 /* Takes the axes from factors of a dimension that lie behind one with several tiles left: those would not lie
  * side by side. Whether any were taken. */
@@ -137,7 +139,7 @@ static double assign_operand_cost(halo_spmd *p, const halo_spmd_leaf *leaf,
 
 static double assign_cost(halo_spmd *p, const halo_instr *instr, const halo_spmd_assignment *axes) {
   const halo_spmd_rule *rule = halo_spmd_node_of(instr)->rule;
-  double cost = 0, work = rule->work / assign_flops_per_byte;
+  double cost = 0, work = rule->work / assign_operations;
   uint32_t partial = halo_spmd_summed(rule, axes);
   for (int32_t f = 0; f < rule->factors; f++) work /= (double)halo_spmd_tiles(p, &axes[f]);
   for (int32_t t = 0; t < rule->tensors; t++) {
@@ -145,7 +147,7 @@ static double assign_cost(halo_spmd *p, const halo_instr *instr, const halo_spmd
     if (!halo_spmd_is_array(leaf)) continue;
     const halo_spmd_sharding *own = &leaf->box->sharding;
     halo_spmd_sharding here = halo_spmd_needed(p, rule, t, axes);
-    cost += assign_local_bytes * assign_bytes(p, leaf->shape, &here);
+    cost += assign_local * assign_bytes(p, leaf->shape, &here);
     if (t == 0) cost += assign_border_cost(p, rule, axes, &here);
     if (t < rule->operands) {
       here.unreduced = halo_spmd_summands(instr, t);

@@ -133,33 +133,7 @@ static int64_t lower_flops(const halo_instr *hero) {
   return fits ? flops : INT64_MAX;
 }
 
-/* Simple operations of a fusion whose elements are computed once each, by themselves or on their way into sums; -1
- * where something in it is of another kind. */
-static double lower_operations(const halo_computation *body) {
-  double sum = 0;
-  for (int32_t i = 0; i < body->instrs.count; i++) {
-    const halo_instr *instr = body->instrs.data[i];
-    halo_exec_class class = halo_opcode_exec(instr->opcode);
-    if (class == HALO_EXEC_VALUE || class == HALO_EXEC_ALIAS) continue;
-    bool plain = class == HALO_EXEC_ELEMENTWISE || class == HALO_EXEC_MOVEMENT ||
-                 instr->opcode == HALO_OP_REDUCE;
-    if (!plain) return -1;
-    const halo_instr *each = instr->opcode == HALO_OP_REDUCE ? instr->operands[0] : instr;
-    double elements = (double)halo_shape_element_count(halo_leaf_shape(each->shape, 0));
-    sum += elements * (double)halo_op_info_of(instr->opcode)->cost;
-  }
-  return sum;
-}
-
 /* ---- Kernels ---- */
-
-static void lower_release(halo_lowering *l) {
-  halo_vec_deinit(&l->made);
-  halo_vec_deinit(&l->launches);
-  halo_vec_deinit(&l->scratch);
-  for (int32_t i = 0; i < l->tables.count; i++) halo_literal_release(l->tables.data[i]);
-  halo_vec_deinit(&l->tables);
-}
 
 /* Whether drivers would have to set more private memory aside than they should. */
 static bool lower_is_heavy(const halo_lowering *l) {
@@ -173,7 +147,7 @@ static bool lower_is_heavy(const halo_lowering *l) {
 
 static void lower_restart(lower_state *s, halo_lowering *l, const halo_lowering *fresh,
                           size_t reported) {
-  lower_release(l);
+  halo_lowering_deinit(l);
   halo_strbuf_deinit(l->source);
   *l->sections = (halo_sections){0};
   s->explain.data[s->explain.length = reported] = '\0';
@@ -275,12 +249,13 @@ halo_status lower_compute(lower_state *s, halo_instr *instr, halo_steps *steps) 
     if (own_units) binding.unit = lower_unit(s, &launch->kernel, 1, launch->sections);
     lower_launch(s, steps, launch, &binding, last ? flops : 0);
     halo_step *step = &steps->data[steps->count - 1];
-    /* Prices have one launch at least; the rest is shared out. */
-    double work = l.seconds > start ? l.seconds - start : 0;
+    /* The cost has the launches; the rest is shared out. */
+    double starts = l.one_launch ? start : start * l.launches.count;
+    double work = l.seconds > starts ? l.seconds - starts : 0;
     step->seconds = start + work / l.launches.count;
-    if (l.counts_operations) step->operations = lower_operations(body) / l.launches.count;
+    if (l.counts_operations) step->operations = halo_kernel_operations(body) / l.launches.count;
   }
   halo_strbuf_deinit(&source);
-  lower_release(&l);
+  halo_lowering_deinit(&l);
   return status;
 }

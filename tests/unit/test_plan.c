@@ -462,6 +462,34 @@ START_TEST(chains_wake_nobody) {
 }
 END_TEST
 
+/* A softmax is one kernel if the dispatcher expects that to take no longer than several: a few long rows are divided. */
+START_TEST(rows_are_quoted) {
+  static const struct {
+    int rows, n;
+    bool one;
+  } cases[] = {{1, 1000, true}, {64, 4096, true}, {1000, 64, true}, {1, 4000000, false}};
+  halo_client *client = run_client(DEVICE("cpu-two-cores"));
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    char text[1500];
+    int rows = cases[i].rows, n = cases[i].n;
+    snprintf(
+        text, sizeof text,
+        "HloModule t\nadd {\n  a = f32[] parameter(0)\n  b = f32[] parameter(1)\n"
+        "  ROOT s = f32[] add(a, b)\n}\nENTRY e {\n  x = f32[%d,%d] parameter(0)\n"
+        "  z = f32[] constant(0)\n  y = f32[%d,%d] exponential(x)\n"
+        "  t = f32[%d] reduce(y, z), dimensions={1}, to_apply=add\n"
+        "  u = f32[%d,%d] broadcast(t), dimensions={0}\n  ROOT r = f32[%d,%d] divide(y, u)\n}\n",
+        rows, n, rows, n, rows, rows, n, rows, n);
+    halo_executable *e = run_compile(client, text);
+    const char *report = halo_executable_report(e, HALO_REPORT_EXPLAIN);
+    bool one = strstr(report, "-> rows:") != NULL;
+    ck_assert_msg(one == cases[i].one, "%d rows of %d:\n%s", rows, n, report);
+    halo_executable_release(e);
+  }
+  halo_client_release(client);
+}
+END_TEST
+
 int main(void) {
   Suite *suite = suite_create("plan");
   TCase *golden = tcase_create("golden"), *code = tcase_create("code");
@@ -475,6 +503,7 @@ int main(void) {
   tcase_add_test(code, short_loops_in_regions);
   tcase_add_test(code, short_rows_and_vectors);
   tcase_add_test(code, chains_wake_nobody);
+  tcase_add_test(code, rows_are_quoted);
   TCase *cases[] = {golden, code};
   for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
     tcase_set_timeout(cases[i], 120);

@@ -744,11 +744,11 @@ static halo_status dot_clblast_lower(halo_lowering *l) {
 
 static const halo_implementation dot_implementations[] = {
     {"panels", dot_panels_supports, dot_panels_cost, dot_panels_lower,
-     .works_on = halo_kernels_on_cpus},
+     .works_on = halo_kernels_on_cpus, .one_launch = true},
     {"tile", dot_tile_supports, dot_tile_cost, dot_tile_lower, .works_on = halo_tile_works_on,
-     .in_groups = true},
+     .in_groups = true, .one_launch = true},
     {"clblast", dot_clblast_supports, dot_clblast_cost, dot_clblast_lower,
-     .works_on = dot_clblast_works_on, .in_groups = true},
-    {"loop", halo_loop_supports, dot_loop_cost, halo_loop_lower},
+     .works_on = dot_clblast_works_on, .in_groups = true, .one_launch = true},
+    {"loop", halo_loop_supports, dot_loop_cost, halo_loop_lower, .one_launch = true},
     {0}};
 const halo_family halo_family_dot = {"dot", HALO_OP_DOT, dot_implementations, dot_describe};

@@ -13,7 +13,8 @@ bool halo_loop_supports(const halo_lowering *l, const char **why) {
 double halo_loop_cost(const halo_lowering *l) {
   const halo_shape *shape = halo_leaf_shape(halo_lowering_root(l)->shape, 0);
   double elements = (double)halo_shape_element_count(shape);
-  return halo_lowering_seconds(l, halo_lowering_prices(l)->loop_element * elements, elements);
+  return halo_lowering_seconds(l, halo_lowering_prices(l)->loop_element * elements, elements) +
+         halo_lowering_body(l, elements);
 }
 
 bool halo_loop_leaves_caches(const halo_lowering *l, int64_t written) {

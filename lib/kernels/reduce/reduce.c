@@ -74,33 +74,36 @@ static halo_reduce_cut reduce_second(const halo_reduce_text *t, const halo_reduc
   return halo_reduce_cut_of(t, 1, first->chunks, t->v.outer * t->v.inner, false);
 }
 
-/* Seconds on a GPU. As elsewhere, one launch counts, and the plan adds those behind it. */
-static double reduce_gpu_seconds(const halo_lowering *l, const halo_reduce_desc *v, double combined,
-                                 double behind) {
-  halo_lowering own = *l;
-  halo_reduce_text t = {.l = &own, .v = *v};
-  double each = halo_lowering_prices(l)->reduce_element;
-  halo_reduce_cut first = halo_reduce_cut_of(&t, t.v.outer, t.v.n, t.v.inner, true);
-  double items = (double)reduce_items(&first);
-  if (first.chunks == 1) return halo_lowering_seconds(l, each * combined + behind, items);
-  halo_reduce_cut second = reduce_second(&t, &first);
-  double partials = (double)(first.chunks * t.v.outer * t.v.inner * t.v.value_count);
-  return halo_lowering_seconds(l, each * combined, items) +
-         halo_target_bytes(halo_lowering_target(l), each * partials + behind,
-                           (double)reduce_items(&second));
+/* Seconds of what makes the elements that are combined, of which a work item has several. */
+static double reduce_seconds_before(const halo_lowering *l, double items) {
+  const halo_reduce_desc *v = &((const reduce_desc *)l->desc)->v;
+  if (v->hero_count == 0) return 0;
+  int64_t count = halo_shape_element_count(v->heroes[0]->operands[0]->shape);
+  return halo_lowering_elements(l, (double)halo_reduce_cost_each(l, count) * (double)count,
+                                items * halo_lowering_prices(l)->item_overlap);
 }
 
 /* Elements that are combined, many at a time, and what follows, which a CPU does one at a time. There a row counts as if
- * `group` work items had it. */
+ * `group` work items had it, and there are as many pieces as on a GPU. The plan adds the launch of a second stage: with that, a
+ * loop in one launch, but slower within a region, would seem as cheap where a region is what the reduction ends up in. */
 static double reduce_cost(const halo_lowering *l, double group) {
   const halo_reduce_desc *v = &((const reduce_desc *)l->desc)->v;
-  int64_t results = v->outer * v->inner, elements = results * v->n;
-  double combined = (double)v->hero_count * (double)elements;
   const halo_prices *p = halo_lowering_prices(l);
-  double behind = reduce_cost_behind(l, v->out) * p->reduce_behind;
-  if (!l->caps->is_cpu) return reduce_gpu_seconds(l, v, combined, behind);
-  double items = group * (double)halo_reduce_pieces(elements, results);
-  return halo_lowering_seconds(l, p->reduce_element * combined + behind, items);
+  halo_lowering own = *l;
+  halo_reduce_text t = {.l = &own, .v = *v};
+  int64_t results = v->outer * v->inner, elements = results * v->n;
+  halo_reduce_cut first = halo_reduce_cut_of(&t, v->outer, v->n, v->inner, true);
+  double items = l->caps->is_cpu ? group * (double)halo_reduce_pieces(elements, results)
+                                 : (double)reduce_items(&first);
+  double combined = p->reduce_element * (double)v->hero_count * (double)elements;
+  double behind = p->reduce_behind * reduce_cost_behind(l, v->out);
+  double before = reduce_seconds_before(l, items);
+  if (first.chunks == 1) return before + halo_lowering_seconds(l, combined + behind, items);
+  halo_reduce_cut second = reduce_second(&t, &first);
+  double partials = (double)(first.chunks * results * v->value_count);
+  double more = l->caps->is_cpu ? items : (double)reduce_items(&second);
+  return before + halo_lowering_seconds(l, combined, items) +
+         halo_target_bytes(halo_lowering_target(l), p->reduce_element * partials + behind, more);
 }
 
 static double reduce_row_cost(const halo_lowering *l) {
@@ -119,8 +122,9 @@ static double reduce_loop_cost(const halo_lowering *l) {
   double behind = vectors ? p->reduce_loop_vectors : p->reduce_loop_behind;
   double element = vectors ? p->reduce_loop_short : p->reduce_loop;
   double work = element * desc->combined + behind * reduce_cost_behind(l, out);
-  return halo_loop_cost(l) +
-         halo_target_bytes(halo_lowering_target(l), work, (double)halo_shape_element_count(out));
+  double results = (double)halo_shape_element_count(out);
+  return halo_lowering_seconds(l, p->loop_element * results + work, results) +
+         reduce_seconds_before(l, results);
 }
 
 /* ---- Text ---- */
@@ -504,8 +508,9 @@ static halo_status reduce_lower(halo_lowering *l) {
 
 static const halo_implementation reduce_implementations[] = {
     {"row", reduce_row_supports, reduce_row_cost, reduce_lower, HALO_COUNTS_ON_CPUS,
-     .in_groups = true},
-    {"column", reduce_column_supports, reduce_column_cost, reduce_lower, HALO_COUNTS_ON_CPUS},
+     .in_groups = true, .one_launch = true},
+    {"column", reduce_column_supports, reduce_column_cost, reduce_lower, HALO_COUNTS_ON_CPUS,
+     .one_launch = true},
     {"loop", halo_loop_supports, reduce_loop_cost, halo_loop_lower},
     {0}};
 const halo_family halo_family_reduce = {"reduce", HALO_OP_REDUCE, reduce_implementations,

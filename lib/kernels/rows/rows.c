@@ -145,18 +145,45 @@ static bool rows_loop_supports(const halo_lowering *l, const char **why) {
   return true;
 }
 
-/* Bytes that phases read and results take; `slower`: for what neighbours in a row are not worked on side by
- * side; `items`: work items of a row. */
-static double rows_cost(const halo_lowering *l, double slower, double items) {
+/* Bytes that rows take: memory gives each element once, and takes one of a result; where rows are looked at again, they are near. */
+static double rows_bytes(const halo_lowering *l) {
   const halo_rows_desc *v = l->desc;
-  double elements = (double)v->rows.outer * (double)v->rows.n;
-  double looks = elements * (2 + v->phases + 2 * v->elements);
-  return halo_lowering_seconds(l, halo_lowering_prices(l)->rows_element * looks * slower,
-                               items * (double)v->rows.outer);
+  const halo_prices *p = halo_lowering_prices(l);
+  double first = v->elements ? p->loop_element : p->rows_element;
+  double again = v->elements ? v->phases : v->phases - 1;
+  double near = p->near_gain > 1 ? p->near_gain : 1;
+  return (first + again * p->rows_element / near) * (double)v->rows.outer * (double)v->rows.n;
 }
 
+/* Pieces into which reductions of a CPU are cut (reduce_row_limits in reduce/cut.c). */
+static double rows_pieces(const halo_lowering *l) {
+  const double simple = 4, longest = 32768, shortest = 2048; /* operations; elements */
+  const halo_rows_desc *v = l->desc;
+  double elements = (double)v->rows.outer * (double)v->rows.n;
+  double each = simple + fmax(halo_kernel_operations(l->computation), 0) / elements;
+  return elements / fmax(longest * simple / each, shortest);
+}
+
+/* `slower`: for what neighbours in a row are not worked on side by side; `items`: work items of a row. Few long rows leave cores
+ * idle, which reductions that are cut into pieces would use. */
+static double rows_cost(const halo_lowering *l, double slower, double items) {
+  const halo_rows_desc *v = l->desc;
+  const halo_prices *p = halo_lowering_prices(l);
+  double outer = (double)v->rows.outer, all = items * outer, bytes = slower * rows_bytes(l);
+  double most = 1 / p->rows_part;
+  double pieces = fmax(outer, rows_pieces(l));
+  double idle = fmin(pieces, most) / fmin(outer, most);
+  double some = halo_lowering_seconds(l, bytes, all) + halo_lowering_body(l, all * p->item_overlap);
+  double whole = halo_lowering_seconds(l, bytes, INFINITY) + halo_lowering_body(l, INFINITY);
+  return fmax(some, p->launch + (whole - p->launch) * idle);
+}
+
+/* On a CPU sums of whole lines are vectors; a row that ends within one has loops of as many elements as are left, which are none. */
 static double rows_item_cost(const halo_lowering *l) {
-  return rows_cost(l, halo_lowering_prices(l)->rows_item, 1);
+  const halo_prices *p = halo_lowering_prices(l);
+  int64_t n = ((const halo_rows_desc *)l->desc)->rows.n;
+  bool cut = l->caps->is_cpu && n > HALO_ROWS_LANES && n % HALO_ROWS_LANES != 0;
+  return rows_cost(l, p->rows_item * (cut ? p->vector_gain : 1), 1);
 }
 
 /* Each phase combines what the work items of a group have, in pairs. */
@@ -179,12 +206,14 @@ static double rows_few_cost(const halo_lowering *l) {
   return rows_cost(l, is_long ? p->rows_few_long : p->rows_few, 1);
 }
 
-/* Each element of a result goes over its row anew, and over that for each element there ... */
+/* A work item an element of a result, which goes over its row anew, and over that for each element there ... */
 static double rows_loop_cost(const halo_lowering *l) {
   const halo_rows_desc *v = l->desc;
   double work = 1;
   for (int p = v->elements ? 0 : 1; p < v->phases; p++) work *= (double)v->rows.n;
-  return rows_cost(l, work, (double)v->rows.n);
+  double items = (double)v->rows.outer * (double)v->rows.n;
+  return halo_lowering_seconds(l, rows_bytes(l) * work, items) +
+         work * halo_lowering_body(l, items);
 }
 
 static const halo_implementation rows_implementations[] = {

@@ -5,8 +5,6 @@
 
 #include "codegen/ctype.h"
 
-enum { ROWS_LANES = 64 /* that a work item accumulates side by side */ };
-
 /* ---- What is needed when ---- */
 
 static bool rows_has_elements(const halo_rows_text *t, const halo_instr *instr) {
@@ -170,8 +168,8 @@ static const char *rows_identity(const halo_rows_text *t, const halo_rows_hero *
 }
 
 static int rows_lanes(const halo_rows_text *t, int heroes) {
-  int lanes = ROWS_LANES;
-  while (lanes > 8 && lanes * heroes > ROWS_LANES) lanes /= 2;
+  int lanes = HALO_ROWS_LANES;
+  while (lanes > 8 && lanes * heroes > HALO_ROWS_LANES) lanes /= 2;
   while (lanes > 1 && lanes / 2 >= t->v.rows.n) lanes /= 2;
   return lanes;
 }

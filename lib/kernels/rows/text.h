@@ -7,7 +7,11 @@
 #include "hlo/rows.h"
 #include "kernels/accumulator.h"
 
-enum { HALO_ROWS_KEPT = 8, HALO_ROWS_LINE = 16 /* elements that are stored together */ };
+enum {
+  HALO_ROWS_KEPT = 8,
+  HALO_ROWS_LINE = 16, /* elements that are stored together */
+  HALO_ROWS_LANES = 64 /* that a work item accumulates side by side */
+};
 
 /* An array of elements of a row that is needed in several phases. */
 typedef struct halo_rows_kept {

@@ -19,7 +19,8 @@ static bool update_window_supports(const halo_lowering *l, const char **why) {
 static double update_window_cost(const halo_lowering *l) {
   const halo_instr *root = halo_lowering_root(l);
   double elements = (double)halo_shape_element_count(root->operands[1]->shape);
-  return halo_lowering_seconds(l, halo_lowering_prices(l)->update_window * elements, elements);
+  return halo_lowering_seconds(l, halo_lowering_prices(l)->update_window * elements, elements) +
+         halo_lowering_body(l, elements);
 }
 
 /* Computes the element of the window at a place and stores it. */

@@ -15,9 +15,7 @@
 #include "passes/passes.h"
 
 enum {
-  FUSION_MAX_REPEATS = 4,   /* how often one kernel may compute a cheap value for one element */
-  FUSION_MANY_REPEATS = 64, /* how often one that costs nothing */
-  FUSION_MAX_COST = 100000,
+  FUSION_MAX_COST = 100000, /* of an element: more makes no difference, and sums stay in range */
   FUSION_MAX_NEST = 24, /* loops and branches in one another in a kernel: compilers have limits */
   FUSION_MAX_CONTROL =
       10 * FUSION_MAX_INSTRS /* instructions of these, at each place that calls them */
@@ -181,7 +179,7 @@ static bool fusion_accepts(const fusion_state *s, const fusion_node *user, int32
 /* How often `user`, evaluated once an element of its own, evaluates an element of the operand. What puts arrays
  * side by side, or something around one, is larger than they are, and evaluates each element once. */
 static int64_t fusion_expansion(const halo_instr *user, const halo_instr *operand) {
-  if (user->opcode == HALO_OP_CONCATENATE || user->opcode == HALO_OP_PAD) return 1;
+  if (halo_opcode_has_trait(user->opcode, HALO_TRAIT_JOIN)) return 1;
   int64_t to =
       halo_shape_element_count(halo_shape_is_tuple(user->shape) ? operand->shape : user->shape);
   int64_t from = halo_shape_element_count(operand->shape);
@@ -241,9 +239,8 @@ static int64_t fusion_count_users(const fusion_state *s, int32_t i) {
  * many arrays. */
 static bool fusion_is_stored(fusion_state *s, fusion_node *node) {
   enum {
-    SAVED = 3, /* arrays: writing it, which reads it first, and reading it */
-    BYTES = 4, /* of an element */
-    ROOM = 64  /* instructions to look at */
+    BYTES = 4, /* of an element, as loop_element has it */
+    ROOM = 64  /* instructions to look at, which compile time is for */
   };
   int64_t users = fusion_count_users(s, node->instr->mark), arrays = 0;
   int room = ROOM;
@@ -257,7 +254,8 @@ static bool fusion_is_stored(fusion_state *s, fusion_node *node) {
   if (!fusion_count_arrays(s, node, own, &room, &arrays)) return false;
   int64_t saved = (users - 1) * (arrays - 1);
   double bytes = (double)own * BYTES * (double)saved;
-  return saved >= SAVED && bytes / s->target->prices.bandwidth > s->target->prices.launch;
+  const halo_prices *p = &s->target->prices;
+  return (double)(saved * BYTES) >= p->loop_element && bytes / p->bandwidth > p->launch;
 }
 
 /* A little work, `runs` times a node: it is cheaper done over than handed on. In what becomes a part of one
@@ -308,26 +306,27 @@ static halo_instr *fusion_finisher(const fusion_state *s, int32_t i) {
  * that is small against the reduction's own. */
 static bool fusion_is_small_behind(const fusion_state *s, const fusion_node *node,
                                    const fusion_node *owner) {
-  enum { SIDE_BY_SIDE = 16 };
   if (!fusion_is_reduction(node->instr)) return true;
   int64_t results = halo_shape_element_count(owner->instr->shape);
   return owner->cost * results <= fusion_tiny(s) ||
-         owner->cost * SIDE_BY_SIDE <= fusion_extent(node->instr);
+         (double)owner->cost * s->target->prices.fusion_finish <=
+             (double)fusion_extent(node->instr);
 }
 
 /* Whether what is computed within this, an element for each of its own, gets no vectors of neighbours where these
  * matter: a transform does its lines side by side, so that what it reads and writes next is elsewhere. */
 static bool fusion_is_scattered(const fusion_state *s, const halo_instr *instr) {
-  return instr->opcode == HALO_OP_FFT && halo_target_has_few_items(s->target);
+  return halo_opcode_has_trait(instr->opcode, HALO_TRAIT_LINES) &&
+         halo_target_has_few_items(s->target);
 }
 
 /* Whether this combines several values at once, as argmax does, and so asks for elements one by one: dear ones, as
  * random numbers are, are better made beside their neighbours. (Elements that are summed get vectors.) */
 static bool fusion_is_one_by_one(const fusion_state *s, const fusion_node *user,
                                  const fusion_node *node) {
-  enum { DEAR = 64 };
   return fusion_is_reduction(user->instr) && !halo_shape_is_array(user->instr->shape) &&
-         node->cost >= DEAR && halo_target_has_few_items(s->target);
+         (double)node->cost >= s->target->prices.fusion_dear_choice &&
+         halo_target_has_few_items(s->target);
 }
 
 /* Whether this puts elements in between others along rows. */
@@ -342,26 +341,27 @@ static bool fusion_is_between(const halo_instr *instr) {
  * vectors of neighbours where those make the speed; and there is so much of it that another kernel is worth it. */
 static bool fusion_is_interleaved(const fusion_state *s, const halo_instr *user,
                                   const fusion_node *node) {
-  enum { DEAR = 20, SHORT = 16, LAUNCHES = 4 };
+  const halo_prices *p = &s->target->prices;
   const halo_shape *from = node->instr->shape, *to = user->shape;
-  if (user->opcode != HALO_OP_CONCATENATE && user->opcode != HALO_OP_PAD) return false;
-  if (node->cost < DEAR || to->rank == 0 || from->rank != to->rank ||
-      !halo_target_has_few_items(s->target) ||
-      node->cost * halo_shape_element_count(from) < LAUNCHES * fusion_tiny(s)) {
+  if (!halo_opcode_has_trait(user->opcode, HALO_TRAIT_JOIN)) return false;
+  if ((double)node->cost < p->fusion_dear || to->rank == 0 || from->rank != to->rank ||
+      !halo_target_has_few_items(s->target)) {
     return false;
   }
+  double all = (double)node->cost * (double)halo_shape_element_count(from);
+  if (all < p->fusion_pieces * (double)fusion_tiny(s)) return false;
   int64_t row = from->dims[to->rank - 1];
-  return row != to->dims[to->rank - 1] && (row <= SHORT || fusion_is_between(user));
+  return row != to->dims[to->rank - 1] &&
+         ((double)row <= p->fusion_piece || fusion_is_between(user));
 }
 
 /* Whether this chooses between places for what a kernel's reduction reads: there, the test stands in the loop over all that
  * is combined, and what is dear behind it gets no vectors; a kernel of its own goes row by row. */
 static bool fusion_is_chosen(const fusion_state *s, const halo_instr *root,
                              const fusion_node *node) {
-  enum { DEAR = 20 };
-  halo_opcode opcode = node->instr->opcode;
-  return (opcode == HALO_OP_CONCATENATE || opcode == HALO_OP_PAD) && root &&
-         fusion_is_reduction(root) && node->cost >= DEAR && halo_target_has_few_items(s->target);
+  return halo_opcode_has_trait(node->instr->opcode, HALO_TRAIT_JOIN) && root &&
+         fusion_is_reduction(root) && (double)node->cost >= s->target->prices.fusion_dear &&
+         halo_target_has_few_items(s->target);
 }
 
 /* Whether so much is done to each of so many elements that it is worth a kernel of its own there. */
@@ -480,14 +480,14 @@ static bool fusion_is_strided(const halo_instr *instr) {
 
 /* Whether it is repeated for each line of a larger array, along which its elements then lie. */
 static bool fusion_is_repeated(const fusion_state *s, int32_t i) {
-  enum { OFTEN = 16 };
   const halo_instr *instr = s->nodes[i].instr;
   for (int32_t u = s->users.first[i]; u < s->users.first[i + 1]; u++) {
     const halo_instr *user = s->nodes[s->users.list[u]].instr;
     if (user->opcode != HALO_OP_BROADCAST || instr->shape->rank == 0) continue;
     int32_t count;
     const int64_t *dims = halo_instr_ints(user, HALO_ATTR_DIMENSIONS, &count);
-    if (dims[count - 1] == user->shape->rank - 1 && fusion_expansion(user, instr) >= OFTEN) {
+    if (dims[count - 1] == user->shape->rank - 1 &&
+        (double)fusion_expansion(user, instr) >= s->target->prices.fusion_gathered) {
       return true;
     }
   }
@@ -529,12 +529,15 @@ static void fusion_decide(fusion_state *s, int32_t i) {
     fusion_is_finished(s, i);
     return;
   }
-  if (repeats > FUSION_MANY_REPEATS) {
+  const int64_t most = (int64_t)s->target->prices.fusion_repeats_free;
+  if (repeats > most) {
     if (!fusion_is_spread(instr)) return;
-    repeats = FUSION_MANY_REPEATS;
+    repeats = most;
   }
   if ((w.several || w.expansion > 1) && !cheap) return;
-  if (node->cost > 0 && !tiny && repeats > (cheap ? FUSION_MAX_REPEATS : 1)) return;
+  if (node->cost > 0 && !tiny && (double)repeats > (cheap ? s->target->prices.fusion_repeats : 1)) {
+    return;
+  }
   if (!w.several) {
     fusion_node *owner = fusion_node_of(s, w.root);
     if (fusion_is_code(instr)) {

@@ -205,9 +205,8 @@ typedef struct groups_input {
 } groups_input;
 
 typedef struct groups_builder {
-  halo_computation *body;
+  halo_groups_body joined;
   HALO_VEC(groups_input) inputs;
-  HALO_VEC(halo_instr *) operands;
 } groups_builder;
 
 /* What stands for an operand in the body: another member's result, or a parameter. */
@@ -215,19 +214,19 @@ static halo_instr *groups_argument(groups_builder *b, halo_instr *operand) {
   for (int32_t i = 0; i < b->inputs.count; i++) {
     if (b->inputs.data[i].outside == operand) return b->inputs.data[i].inside;
   }
-  halo_instr *parameter = halo_fusion_parameter(b->body, operand, b->operands.count);
-  halo_vec_push(&b->operands, operand);
+  halo_instr *parameter = halo_fusion_parameter(b->joined.body, operand, b->joined.operands.count);
+  halo_vec_push(&b->joined.operands, operand);
   halo_vec_push(&b->inputs, (groups_input){operand, parameter});
   return parameter;
 }
 
-void halo_groups_build(halo_rewriter *r, const halo_groups_part *parts, int32_t count,
-                       halo_fusion_kind kind) {
-  halo_module *module = r->computation->module;
+halo_groups_body halo_groups_join_bodies(halo_module *module, const halo_groups_part *parts,
+                                         int32_t count) {
   halo_arena *arena = &module->arena;
-  const halo_instr *first = parts[0].instr;
-  groups_builder b = {.body = halo_computation_create(module, NULL)};
-  b.body->name = halo_module_fresh_name(module, halo_arena_printf(arena, "fused_%s", first->name));
+  groups_builder b = {.joined = {.body = halo_computation_create(module, NULL)}};
+  halo_computation *body = b.joined.body;
+  body->name =
+      halo_module_fresh_name(module, halo_arena_printf(arena, "fused_%s", parts[0].instr->name));
   halo_instr *roots[FUSION_MAX_OUTPUTS];
   const halo_shape *shapes[FUSION_MAX_OUTPUTS];
   int32_t outputs = 0;
@@ -238,7 +237,7 @@ void halo_groups_build(halo_rewriter *r, const halo_groups_part *parts, int32_t 
       args[o] = groups_argument(&b, halo_rewrite_resolve(member->operands[o]));
     }
     halo_instr *root =
-        halo_computation_inline(b.body, halo_instr_comp(member, HALO_ATTR_CALLS), args);
+        halo_computation_inline(body, halo_instr_comp(member, HALO_ATTR_CALLS), args);
     /* Later members that read this one's result find its value inside. */
     halo_vec_push(&b.inputs, (groups_input){member, root});
     halo_free(args);
@@ -246,20 +245,29 @@ void halo_groups_build(halo_rewriter *r, const halo_groups_part *parts, int32_t 
     roots[outputs] = root;
     shapes[outputs++] = member->shape;
   }
-  const halo_shape *shape = shapes[0];
-  b.body->root = roots[0];
+  body->root = roots[0];
   if (outputs > 1) {
-    shape = halo_shape_new_tuple(arena, outputs, shapes);
+    const halo_shape *shape = halo_shape_new_tuple(arena, outputs, shapes);
     halo_instr_spec root = {
         .opcode = HALO_OP_TUPLE, .shape = shape, .operands = roots, .operand_count = outputs};
-    b.body->root = halo_instr_create_unchecked(b.body, &root);
+    body->root = halo_instr_create_unchecked(body, &root);
   }
+  halo_vec_deinit(&b.inputs);
+  return b.joined;
+}
+
+void halo_groups_build(halo_rewriter *r, const halo_groups_part *parts, int32_t count,
+                       halo_fusion_kind kind, halo_groups_body *joined) {
+  halo_arena *arena = &r->computation->module->arena;
+  const halo_instr *first = parts[0].instr;
+  int32_t outputs = 0;
+  for (int32_t m = 0; m < count; m++) outputs += parts[m].is_output;
   halo_computation **calls = halo_arena_new(arena, halo_computation *);
-  *calls = b.body;
+  *calls = joined->body;
   halo_attr attrs[2] = {{.id = HALO_ATTR_FUSION_KIND, .i = kind},
                         {.id = HALO_ATTR_CALLS, .comps = {calls, 1}}};
-  halo_instr *fusion = halo_rewrite_make(r, first, HALO_OP_FUSION, shape, b.operands.data,
-                                         b.operands.count, attrs, 2);
+  halo_instr *fusion = halo_rewrite_make(r, first, HALO_OP_FUSION, joined->body->root->shape,
+                                         joined->operands.data, joined->operands.count, attrs, 2);
   fusion->name = halo_arena_printf(arena, "%s.and.%d", first->name, count - 1);
   for (int32_t m = 0, output = 0; m < count; m++) {
     if (!parts[m].is_output) continue;
@@ -267,6 +275,10 @@ void halo_groups_build(halo_rewriter *r, const halo_groups_part *parts, int32_t 
         outputs > 1 ? halo_rewrite_make_gte(r, parts[m].instr, fusion, output++) : fusion;
     halo_rewrite_replace(r, parts[m].instr, value);
   }
-  halo_vec_deinit(&b.inputs);
-  halo_vec_deinit(&b.operands);
+  halo_groups_drop(joined);
+}
+
+void halo_groups_drop(halo_groups_body *joined) {
+  halo_vec_deinit(&joined->operands);
+  joined->body = NULL;
 }

@@ -50,8 +50,19 @@ typedef struct halo_groups_part {
   bool is_output;
 } halo_groups_part;
 
-/* Makes one fusion of several, in the order of the computation; its results are those of the outputs. */
+/* One computation of several bodies, which no instruction calls yet. */
+typedef struct halo_groups_body {
+  halo_computation *body; /* NULL: there is none */
+  HALO_VEC(halo_instr *) operands;
+} halo_groups_body;
+
+/* Makes one body of several fusions, in the order of the computation; its results are those of the outputs. */
+halo_groups_body halo_groups_join_bodies(halo_module *module, const halo_groups_part *parts,
+                                         int32_t count);
+/* Makes a fusion with that body, whose lists are freed, take the place of the several. */
 void halo_groups_build(halo_rewriter *r, const halo_groups_part *parts, int32_t count,
-                       halo_fusion_kind kind);
+                       halo_fusion_kind kind, halo_groups_body *joined);
+/* Frees its lists. The body stays in its module until what is dead there is removed. */
+void halo_groups_drop(halo_groups_body *joined);
 
 #endif

@@ -18,7 +18,6 @@ enum {
   MULTI_MAX_TRIES = 4,  /* groups looked at closely for one instruction */
   MULTI_RECENT = 16,    /* groups of the same dimensions that small ones are tried with */
   MULTI_READERS = 4,    /* groups remembered that read an array */
-  MULTI_SMALL = 4096,   /* elements: below, starting a kernel costs more than running it */
   MULTI_MAX_VALUES = 8, /* that a kernel accumulates side by side, in registers */
   MULTI_NO_GROUP = -1
 };
@@ -60,6 +59,10 @@ static bool multi_is_candidate(const halo_instr *instr) {
          halo_opcode_exec(root) != HALO_EXEC_STRUCTURED;
 }
 
+static bool multi_is_small(const multi_state *s, int64_t elements) {
+  return (double)elements <= s->computation->module->target.prices.multi_small;
+}
+
 static bool multi_is_member(const multi_group *g, int32_t position) {
   for (int32_t i = 0; i < g->count; i++) {
     if (g->members[i] == position) return true;
@@ -95,7 +98,7 @@ static bool multi_is_alike(const halo_instr *a, const halo_instr *b) {
  * elsewhere. */
 static bool multi_shares(const multi_state *s, const multi_group *g, const halo_instr *instr) {
   uint64_t same = halo_computation_same_position(halo_instr_comp(instr, HALO_ATTR_CALLS));
-  bool shares = halo_shape_element_count(instr->shape) <= MULTI_SMALL &&
+  bool shares = multi_is_small(s, halo_shape_element_count(instr->shape)) &&
                 !multi_is_alike(s->computation->instrs.data[g->members[0]], instr);
   for (int32_t o = 0; o < instr->operand_count; o++) {
     const halo_instr *operand = instr->operands[o];
@@ -121,7 +124,7 @@ static bool multi_shares(const multi_state *s, const multi_group *g, const halo_
 static bool multi_shares_input(const multi_state *s, const multi_group *g, const halo_instr *instr,
                                const halo_reduce_desc *v) {
   int64_t elements = halo_shape_element_count(v->in);
-  bool shares = elements <= MULTI_SMALL;
+  bool shares = multi_is_small(s, elements);
   for (int32_t o = 0; o < instr->operand_count; o++) {
     const halo_instr *operand = instr->operands[o];
     if (multi_is_member(g, operand->mark)) {
@@ -203,7 +206,7 @@ static void multi_list_add(multi_list *list, int32_t g) {
 static void multi_collect(const multi_state *s, const halo_instr *instr, int32_t last,
                           multi_list *list) {
   list->count = 0;
-  int32_t g = halo_shape_element_count(instr->shape) <= MULTI_SMALL ? last : MULTI_NO_GROUP;
+  int32_t g = multi_is_small(s, halo_shape_element_count(instr->shape)) ? last : MULTI_NO_GROUP;
   for (int n = 0; n < MULTI_RECENT && g != MULTI_NO_GROUP; n++) {
     multi_list_add(list, g);
     g = s->groups.data[g].previous;
@@ -304,7 +307,8 @@ static halo_status multi_run(halo_computation *computation, bool *changed) {
       parts[m] = (halo_groups_part){members[at], is_output};
     }
     halo_fusion_kind kind = group->values ? HALO_FUSION_INPUT : HALO_FUSION_LOOP;
-    halo_groups_build(&r, parts, group->count, kind);
+    halo_groups_body joined = halo_groups_join_bodies(computation->module, parts, group->count);
+    halo_groups_build(&r, parts, group->count, kind, &joined);
   }
   halo_status status = halo_rewrite_end(&r, changed);
   /* Members whose results stay inside have no users any more. */

@@ -47,6 +47,19 @@ static bool rows_transposes(const halo_instr *instr) {
          halo_shape_element_count(instr->shape) >= ROWS_TRANSPOSED;
 }
 
+/* Whether it puts dear elements side by side, where few work items are the whole device: along a row, which operand an element is
+ * of would be asked for each, and compilers make no vectors (fusion_is_chosen in fusion.c). */
+static bool rows_chooses(const halo_computation *body) {
+  const halo_target *target = &body->module->target;
+  bool joins = false, dear = false;
+  for (int32_t i = 0; i < body->instrs.count; i++) {
+    const halo_instr *instr = body->instrs.data[i];
+    joins |= halo_opcode_has_trait(instr->opcode, HALO_TRAIT_JOIN);
+    dear |= halo_op_info_of(instr->opcode)->cost >= target->prices.fusion_dear;
+  }
+  return joins && dear && halo_target_has_few_items(target);
+}
+
 /* A loop over elements, or one that ends in reductions. */
 static bool rows_is_plain(const halo_instr *fusion) {
   int64_t kind = halo_instr_int(fusion, HALO_ATTR_FUSION_KIND, 0);
@@ -54,7 +67,7 @@ static bool rows_is_plain(const halo_instr *fusion) {
   for (int32_t i = 0; i < body->instrs.count; i++) {
     if (rows_transposes(body->instrs.data[i])) return false;
   }
-  return kind == HALO_FUSION_LOOP || kind == HALO_FUSION_INPUT;
+  return (kind == HALO_FUSION_LOOP && !rows_chooses(body)) || kind == HALO_FUSION_INPUT;
 }
 
 /* The rows that a fusion which ends in one reduction goes over. */
@@ -195,40 +208,27 @@ static bool rows_is_chain(const rows_state *s, const int32_t *members, int32_t c
   return false;
 }
 
-/* Simple operations that all elements of rows take, in all members. */
-static double rows_work(const rows_state *s, const int32_t *members, int32_t count,
-                        halo_rows rows) {
-  int64_t elements = rows.outer * rows.n, cost = 0;
+/* Whether one kernel with that body is expected to take no longer than one for each member. A row is the work of one core, or of
+ * one work group: few long ones leave most of a device idle, where kernels of their own would divide them. */
+static bool rows_pays(const halo_groups_part *parts, int32_t count, const halo_computation *body,
+                      bool in_rounds) {
+  const halo_quotes *quotes = &body->module->target.quotes;
+  if (!quotes->ask) return true;
+  double joined = quotes->ask(quotes->device, body, in_rounds), divided = 0;
   for (int32_t m = 0; m < count; m++) {
-    const halo_computation *body =
-        halo_instr_comp(s->computation->instrs.data[members[m]], HALO_ATTR_CALLS);
-    for (int32_t i = 0; i < body->instrs.count; i++) {
-      const halo_instr *instr = body->instrs.data[i];
-      if (!halo_shape_is_array(instr->shape)) continue;
-      if (halo_shape_element_count(instr->shape) != elements) continue;
-      cost += 1 + halo_op_info_of(instr->opcode)->cost;
-    }
+    double one =
+        quotes->ask(quotes->device, halo_instr_comp(parts[m].instr, HALO_ATTR_CALLS), in_rounds);
+    if (one < 0) return true;
+    divided += one;
   }
-  return (double)cost * (double)elements;
-}
-
-/* A row is the work of one core, or of one work group: few long ones leave most of a device idle, where the
- * kernels apart would divide them. */
-static bool rows_pays(const rows_state *s, const int32_t *members, int32_t count, halo_rows rows) {
-  const halo_target *target = &s->computation->module->target;
-  const halo_prices *p = &target->prices;
-  double outer = (double)rows.outer, work = rows_work(s, members, count, rows) / outer;
-  double row = halo_target_operations(target, work, HALO_ROWS_GROUP);
-  double at_once = p->rate * halo_target_operations(target, 1, HALO_ROWS_GROUP);
-  if (at_once < 1 / p->rows_part) at_once = 1 / p->rows_part;
-  double divided = row * outer / at_once, joined = row > divided ? row : divided;
-  return joined <= divided + (count - 1) * p->launch;
+  return joined >= 0 && joined <= divided;
 }
 
 static int rows_compare(const void *a, const void *b) {
   return *(const int32_t *)a - *(const int32_t *)b;
 }
 
+/* Makes a group one kernel, if that pays. */
 static void rows_build(const rows_state *s, halo_rewriter *r, halo_instr *const *instrs,
                        int32_t group) {
   int32_t members[ROWS_MAX_MEMBERS], count = 0;
@@ -239,19 +239,22 @@ static void rows_build(const rows_state *s, halo_rewriter *r, halo_instr *const 
     bool is_output = halo_groups_is_output(&s->groups, members[m], group, group);
     parts[m] = (halo_groups_part){instrs[members[m]], is_output};
   }
-  halo_groups_build(r, parts, count, HALO_FUSION_CUSTOM);
+  halo_groups_body joined = halo_groups_join_bodies(s->computation->module, parts, count);
+  bool in_rounds = s->computation != s->computation->module->entry;
+  if (rows_pays(parts, count, joined.body, in_rounds)) {
+    halo_groups_build(r, parts, count, HALO_FUSION_CUSTOM, &joined);
+  } else {
+    halo_groups_drop(&joined);
+  }
 }
 
-/* Which groups become kernels: those are left whose `members` is more than 1. */
+/* Which groups may become kernels: those are left whose `members` is more than 1. */
 static void rows_choose(rows_state *s) {
   for (int32_t i = 0; i < s->computation->instrs.count; i++) {
     if (s->groups.group_of[i] != i || s->nodes[i].members < 2) continue;
     int32_t members[ROWS_MAX_MEMBERS], count = 0;
     for (int32_t m = i; m != HALO_GROUPS_END; m = s->groups.next[m]) members[count++] = m;
-    if (!rows_is_chain(s, members, count, s->nodes[i].rows) ||
-        !rows_pays(s, members, count, s->nodes[i].rows)) {
-      s->nodes[i].members = 1;
-    }
+    if (!rows_is_chain(s, members, count, s->nodes[i].rows)) s->nodes[i].members = 1;
   }
 }
 
@@ -282,6 +285,6 @@ static halo_status rows_run(halo_computation *computation, bool *changed) {
 
 halo_status halo_pass_rows(halo_module *module, bool *changed) {
   HALO_TRY(halo_rewrite_computations(module, rows_run, changed));
-  if (*changed) halo_module_remove_dead(module);
+  halo_module_remove_dead(module); /* bodies that did not pay, too */
   return HALO_OK;
 }
