@@ -429,7 +429,7 @@ END_TEST
 START_TEST(useless_names) {
   const char *const cases[][2] = {
       {"dot:tile",
-       "\"dot:tile\" cannot be used on the device small-groups: work groups of 16 x 16 do"},
+       "\"dot:tile\" cannot be used on the device small-groups: work groups of 64 do"},
       {"dot:loop,dot:clblast",
        "\"dot:clblast\" cannot be used on the device small-groups: CLBlast"},
       {"dot:panels",

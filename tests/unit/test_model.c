@@ -29,9 +29,6 @@ static const struct {
     {"julia_set.small", NULL, "reduce:loop",
      "no region holds reduce:row, which leaves its loop to the host; the sum of 256 in order by "
      "one work item takes less"},
-    {"page_rank.small", NULL, "rows:item",
-     "no region holds rows:group, which leaves its loop to the host; by itself it takes less than "
-     "rows:item within a region"},
 };
 
 static bool is_accepted(const char *program, const char *device, const char *list) {
