@@ -8,7 +8,7 @@
 
 #include <stdio.h>
 
-/* What kernels can be given, and what they are. */
+/* The parameters of kernels, and their values. */
 static void info_parameters(const halo_device *device) {
   halo_device_parameter p;
   printf("\nParameters of kernels, which `halo tune` measures:\n\n%-22s %10s %-16s %s\n", "name",

@@ -185,7 +185,7 @@ typedef struct halo_device_entry {
   int uses;                 /* how many devices of a client it becomes: 3 for "0:0*3" or "0:0/3" */
   halo_device_info info;    /* this and `capabilities` live as long as the list */
   const char *capabilities; /* all its properties, as "null:FILE" reads them */
-  /* What the library's own tests of the driver found (docs/gpu.md), in words; NULL: nothing is kept of them, or the device
+  /* The findings of the library's own tests of the driver (docs/gpu.md), in words; NULL: nothing is kept of them, or the device
    * needs none. */
   const char *probes;
 } halo_device_entry;

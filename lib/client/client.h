@@ -15,7 +15,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
-/* What a device's prices and parameters are (tuning.c): written when the client is created, and by the functions of halo/client.h that
+/* A device's prices and parameters (tuning.c): written when the client is created, and by the functions of halo/client.h that
  * change them. */
 typedef struct halo_device_tuned {
   halo_tuning tuning;

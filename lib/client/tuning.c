@@ -63,7 +63,7 @@ static void tuning_path(const halo_device *device, halo_strbuf *out) {
   halo_strbuf_printf(out, "%s/tuned-%016llx.txt", stats.directory, (unsigned long long)key[0]);
 }
 
-/* What stands behind "name: " in the lines before the first empty one; "" where there is none. */
+/* The text behind "name: " in the lines before the first empty one; "" where there is none. */
 static void tuning_header(const char *text, const char *name, char *out, size_t size) {
   size_t length = strlen(name);
   *out = '\0';

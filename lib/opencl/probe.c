@@ -86,7 +86,7 @@ static bool probe_run(const halo_cl_device *device, halo_probe_facts *facts) {
     asked |= (unsigned)probe_is_claimed(caps, (halo_probe_kind)kind) << kind;
   facts->local_memory = stated < PROBE_LOCAL_MOST ? stated : PROBE_LOCAL_MOST;
   probe_ask(device, asked, facts);
-  /* What fails may have taken the rest along. */
+  /* A probe that fails may have taken the others along. */
   for (int kind = 0; probe_any_fails(facts) && kind < HALO_PROBE_KINDS; kind++)
     if (asked >> kind & 1) probe_ask(device, 1u << kind, facts);
   probe_local(device, facts->local_memory, facts);

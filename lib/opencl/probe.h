@@ -7,7 +7,7 @@
 
 #include "opencl/opencl.h"
 
-/* What a probe found. */
+/* The verdict of a probe. */
 typedef enum halo_probe_verdict {
   HALO_PROBE_NONE, /* not asked: the driver does not claim it, or probes are off */
   HALO_PROBE_RIGHT,
@@ -24,7 +24,7 @@ typedef enum halo_probe_kind {
   HALO_PROBE_KINDS
 } halo_probe_kind;
 
-/* What is known of a device. Plain data, kept on disk. */
+/* The facts known of a device. Plain data, kept on disk. */
 typedef struct halo_probe_facts {
   uint64_t local_memory; /* bytes a work group that work */
   uint32_t attempts;     /* processes that began to ask */
@@ -43,7 +43,7 @@ void halo_cl_probe(halo_cl_device *device);
 /* Corrects capabilities by what the cache folder (may be NULL) knows of the device; false: nothing. */
 bool halo_cl_probe_recall(const char *directory, halo_caps *caps, halo_probe_facts *out);
 
-/* What was found, in words: "fma exact; ...". Free with halo_free. */
+/* The facts in words: "fma exact; ...". Free with halo_free. */
 char *halo_cl_probe_text(const halo_probe_facts *facts);
 
 #endif

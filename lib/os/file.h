@@ -31,7 +31,7 @@ FILE *halo_os_read_stream(int file);
 /* Reads at most `size` bytes from a place, as read does. */
 int64_t halo_os_read_at(int file, void *data, size_t size, uint64_t offset);
 
-/* What was written is on the disk, not only on its way there. 0 or -1. */
+/* Waits until the data written are on the disk, not only on their way there. 0 or -1. */
 int halo_os_sync(int file);
 
 /* Notes that the file was used now (halo_os_file_info.changed). */
@@ -75,7 +75,7 @@ typedef struct halo_os_file_info {
   halo_os_file_kind kind;
   uint64_t size;
   int64_t changed; /* nanoseconds since 1970 */
-  /* Who besides this user and root can change it, in words ("another user owns it"); NULL: nobody. Windows: always NULL, since folders
+  /* The others, besides this user and root, who can change it, in words ("another user owns it"); NULL: nobody. Windows: always NULL, since folders
    * of a user's profile are that user's. */
   const char *other;
 } halo_os_file_info;

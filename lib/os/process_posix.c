@@ -69,7 +69,7 @@ double halo_os_process_age(void) {
 /* ---- Ends and children ---- */
 
 #ifdef __linux__
-/* What glibc has for destructors of a thread's variables; absent elsewhere. */
+/* glibc's registration of destructors of a thread's variables; absent elsewhere. */
 extern int __cxa_thread_atexit_impl(void (*destroy)(void *), void *object, void *library)
     __attribute__((weak));
 extern void *__dso_handle;

@@ -428,8 +428,7 @@ END_TEST
 /* Preferring what never runs on the device is an error; excluding it is not. */
 START_TEST(useless_names) {
   const char *const cases[][2] = {
-      {"dot:tile",
-       "\"dot:tile\" cannot be used on the device small-groups: work groups of 64 do"},
+      {"dot:tile", "\"dot:tile\" cannot be used on the device small-groups: work groups of 64 do"},
       {"dot:loop,dot:clblast",
        "\"dot:clblast\" cannot be used on the device small-groups: CLBlast"},
       {"dot:panels",

@@ -232,7 +232,7 @@ START_TEST(kept) {
 }
 END_TEST
 
-/* What a listing tells of a device. */
+/* The facts that a listing tells of a device. */
 START_TEST(told) {
   set_up();
   ck_assert_ptr_nonnull(mkdtemp(probed_folder));

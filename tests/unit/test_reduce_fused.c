@@ -334,7 +334,7 @@ START_TEST(whole) {
 }
 END_TEST
 
-/* What follows a reduction reads a loop's state where it writes the next one: no copy, no buffer. */
+/* The kernel behind a reduction reads a loop's state where it writes the next one: no copy, no buffer. */
 START_TEST(state_in_place) {
   if (_i) setenv("HALO_TREAT_AS", "gpu", 1);
   /* The sum is the same in each round. */
@@ -456,7 +456,7 @@ START_TEST(cut_at_lines) {
 END_TEST
 
 int main(void) {
-  /* What is looked at here are the kernels by themselves. */
+  /* This looks at the kernels by themselves. */
   setenv("HALO_KERNELS", "region:steps,bundle:steps", 1);
   Suite *suite = suite_create("reduce_fused");
   TCase *together = tcase_create("together");

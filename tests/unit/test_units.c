@@ -405,7 +405,7 @@ START_TEST(costs_are_kept) {
 }
 END_TEST
 
-/* What is stored is for one version of the driver and of the library. */
+/* Stored values are for one version of the driver and of the library. */
 START_TEST(tuning_is_kept) {
   char folder[] = "/tmp/halo-test-tuning.XXXXXX", command[600];
   ck_assert(mkdtemp(folder) != NULL);

@@ -30,7 +30,7 @@ static const bench_row *compare_match(const bench_record *base, const bench_row 
   return found != NULL && (limit || strcmp(found->size, row->size) == 0) ? found : NULL;
 }
 
-/* What a row's median may be off by, as a logarithm: its spread, or how far it is above the fastest sample. Where other programs took
+/* The error of a row's median, as a logarithm: its spread, or how far it is above the fastest sample. Where other programs took
  * the processor half of the time, the middle half of the samples may be all slow or all fast. */
 static double compare_noise(const bench_row *row) {
   double spread = log1p(row->spread);

@@ -50,7 +50,7 @@ static bool conv_is_minor(const halo_shape *shape, int dim) {
   return shape->minor_to_major[0] == dim;
 }
 
-/* What lies side by side in the result is computed side by side: output features, or places. */
+/* Results that are neighbours in memory are computed side by side: output features, or places. */
 static bool conv_tile_turned(const halo_conv_desc *v) {
   return !conv_is_minor(v->conv->shape, v->dims->out_feature);
 }

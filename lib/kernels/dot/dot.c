@@ -563,7 +563,7 @@ static bool dot_tile_supports(const halo_lowering *l, const char **why) {
   return dot_is_plain(v, why) && halo_tile_fits(l, v->accumulator, why);
 }
 
-/* What lies side by side in the result is computed side by side: columns, or, of a result whose memory has its rows' index
+/* Results that are neighbours in memory are computed side by side: columns, or, of a result whose memory has its rows' index
  * fastest, rows. */
 static bool dot_tile_turned(const halo_dot_desc *v) {
   halo_dot_strides strides = halo_dot_result_strides(v);

@@ -247,7 +247,7 @@ __kernel void H_NAME(H_PARAMS) {
     H_KEEP(buffer)
     barrier(CLK_LOCAL_MEM_FENCE);
   }
-  /* What finishes a row is there once: the rows behind it move up. */
+  /* The text that finishes a row is there once: the rows behind it move up. */
 #pragma unroll 1
   for (int i = 0; i < H_RM; ++i) {
     const H_INT row = r0 + (i / H_WIDTH * H_Y + y) * H_WIDTH + i % H_WIDTH;
