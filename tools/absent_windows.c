@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* tools/absent.c: the commands that need processes and pipes of POSIX, where these are not there. */
+/* tools/absent_windows.c: the commands that need processes and pipes of POSIX, where these are not there. */
 #include "tool.h"
 #include "tune/tune.h"
 
