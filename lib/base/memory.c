@@ -15,10 +15,11 @@
 typedef struct memory_block {
   struct memory_block *next, *previous;
   void (*undo)(void *object); /* NULL: none */
-  void *base;                 /* what the system gave */
+  void *base; /* what the system gave: the block itself, or aligned memory before it */
 } memory_block;
 
 enum { MEMORY_ALIGN = 64, MEMORY_HEADER = sizeof(memory_block) };
+_Static_assert(MEMORY_HEADER < MEMORY_ALIGN, "a block in aligned memory does not begin it");
 
 typedef struct memory_guard {
   struct memory_guard *outer;
@@ -107,20 +108,24 @@ void halo_free(void *memory) {
   if (!memory) return;
   memory_block *block = memory_block_of(memory);
   memory_unlink(block);
-  free(block->base);
+  if (block->base == block) {
+    free(block);
+  } else {
+    halo_os_free_aligned(block->base);
+  }
 }
 
 halo_status halo_try_alloc(size_t size, const char *what, void **out) {
-  /* Large blocks are mostly fresh pages, which are zero, and untouched as long as nobody uses them (a lost constant of a dump). */
-  bool may = size <= PTRDIFF_MAX - 2 * MEMORY_ALIGN && !memory_is_to_fail();
-  char *base = may ? malloc(2 * MEMORY_ALIGN + size) : NULL;
+  bool may = size <= PTRDIFF_MAX - MEMORY_ALIGN && !memory_is_to_fail();
+  char *base = may ? halo_os_alloc_aligned(MEMORY_ALIGN, MEMORY_ALIGN + size) : NULL;
   *out = NULL;
   if (!base) {
     return halo_fail(HALO_OUT_OF_MEMORY,
                      "%s needs %zu bytes of host memory, which could not be had", what, size);
   }
-  *out = base + 2 * MEMORY_ALIGN - (uintptr_t)base % MEMORY_ALIGN;
-  halo_os_zero(memory_block_of(*out), MEMORY_HEADER + size);
+  /* Large blocks are mostly fresh pages, which are zero, and untouched as long as nobody uses them (a lost constant of a dump). */
+  halo_os_zero(base, MEMORY_ALIGN + size);
+  *out = base + MEMORY_ALIGN;
   memory_block *block = memory_block_of(*out);
   block->base = base;
   if (memory_current) memory_link(block);

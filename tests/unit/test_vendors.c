@@ -25,6 +25,7 @@ static void set_up(void) {
 static const struct {
   const char *kernels, *text;
   int64_t operands[2], results; /* elements */
+  bool lies_along_x;            /* its groups do, of which there may be any number */
 } grids[] = {
     {"loop:turn",
      "HloModule turn\nENTRY e {\n  x = f32[" MANY ",16,16] parameter(0)\n"
@@ -44,7 +45,8 @@ static const struct {
      "  ROOT c = f32[64,65540,5] convolution(x, k), window={size=3 pad=1_1},\n"
      "    dim_labels=b0f_0io->b0f\n}\n",
      {65540 * 128, 30},
-     65540 * 320},
+     65540 * 320,
+     true},
     /* Arrays that a computation that is applied makes, 2400 bytes a work item. */
     {"loop:generic",
      "HloModule arrays\nless {\n  x = f32[] parameter(0)\n  y = f32[] parameter(1)\n"
@@ -95,8 +97,9 @@ START_TEST(many_groups) {
   vendor_name = "NVIDIA Corporation";
   vendor_groups_most = 65535;
   float *values = grid_run(_i);
-  ck_assert_int_eq(vendor_launches, 2 * launches + 1); /* one of the second run is in two parts */
-  ck_assert_int_eq(vendor_with_offset, 1);
+  int cut = !grids[_i].lies_along_x; /* a launch of the second run, which is then in two parts */
+  ck_assert_int_eq(vendor_launches, 2 * launches + cut);
+  ck_assert_int_eq(vendor_with_offset, cut);
   for (int64_t i = 0; i < grids[_i].results; i++) {
     if (values[i] != expected[i]) ck_abort_msg("element %lld differs", (long long)i);
   }
