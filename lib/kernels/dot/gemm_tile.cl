@@ -231,7 +231,7 @@ __kernel void H_NAME(H_PARAMS) {
     H_FETCH(k0 + H_TK < end ? k0 + H_TK : k0)
     const __local H_WIDE_T *at = tiles + buffer + y;
     const __local H_WIDE_T *bt = tiles + buffer + H_TK * H_ALINE + x;
-#pragma unroll
+#pragma unroll 8 /* with more, compilers read so far ahead that registers spill */
     for (int k = 0; k < H_TK; ++k) {
       const H_WIDE_T row = at[k * H_ALINE], column = bt[k * H_BLINE];
 #if H_RN > H_WIDTH
