@@ -35,8 +35,8 @@ static halo_status compile_write(compile_dump *dump, const char *what, const cha
   for (char *c = path + strlen(dump->folder) + 1; *c; c++) {
     if (*c == '/') *c = '_';
   }
-  halo_os_make_folder(dump->folder,
-                      0777); /* there already, most often; opening the file tells if not */
+  /* It is there already, most often; opening the file tells if not. */
+  halo_os_make_folder(dump->folder, 0777);
   FILE *file = fopen(path, "w");
   if (!file) return halo_fail(HALO_IO_ERROR, "the dump %s cannot be written", path);
   bool ok = fputs(text, file) >= 0;

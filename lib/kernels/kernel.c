@@ -219,7 +219,7 @@ size_t halo_kernel_local_size(const halo_caps *caps, int64_t items) {
   /* A CPU runs a group on one core as one loop: large groups mean fewer dispatches. A GPU wants a few
    * wavefronts a group. */
   size_t local = caps->is_cpu ? 1024 : 256;
-  while (local > caps->max_work_group || local > caps->max_items[0]) local /= 2;
+  while (local > halo_caps_largest_group(caps)) local /= 2;
   if (caps->is_cpu && caps->compute_units > 0) {
     /* leave every core something to do */
     while (local > 16 && (int64_t)local * caps->compute_units > items) local /= 2;

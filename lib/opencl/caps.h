@@ -74,6 +74,12 @@ int64_t halo_caps_private_bytes(const halo_caps *caps);
 /* Bytes that work items of a launch, which would be too much private memory, may have in global memory: 1/64 of it. */
 uint64_t halo_caps_items_bytes(const halo_caps *caps);
 
+/* Work items that a group may have along one axis. */
+static inline uint64_t halo_caps_largest_group(const halo_caps *caps) {
+  uint64_t group = caps->max_work_group, line = caps->max_items[0];
+  return group < line ? group : line;
+}
+
 /* Work groups of `local` work items along axis `d` that a launch may have at most; 0: any number. */
 uint64_t halo_caps_most_groups(const halo_caps *caps, uint32_t d, size_t local);
 

@@ -63,7 +63,7 @@ enum { PROBE_ITEMS = 64, PROBE_GROUPS = 4 };
 static uint32_t probe_items(const halo_probe_session *s) {
   const halo_caps *caps = &s->device->caps;
   uint64_t items = PROBE_ITEMS;
-  while (items > 1 && (items > caps->max_work_group || items > caps->max_items[0])) items /= 2;
+  while (items > 1 && items > halo_caps_largest_group(caps)) items /= 2;
   return (uint32_t)items;
 }
 

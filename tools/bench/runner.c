@@ -41,16 +41,10 @@ void bench_row_judge(bench_row *row) {
   snprintf(row->reason, sizeof row->reason, "%.2f times the limit %s", part, row->limit);
 }
 
-static int runner_order(const void *a, const void *b) {
-  double x = *(const double *)a, y = *(const double *)b;
-  return x < y ? -1 : x > y;
-}
-
 void bench_summarize(double *seconds, int count, bench_row *row) {
-  qsort(seconds, (size_t)count, sizeof *seconds, runner_order);
   row->samples = count;
+  row->median = bench_median(seconds, count); /* which sorts them */
   row->minimum = seconds[0];
-  row->median = bench_median(seconds, count);
   row->spread = (seconds[count - 1 - count / 4] - seconds[count / 4]) / row->median;
 }
 

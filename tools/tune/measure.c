@@ -30,16 +30,10 @@ bool tune_plan(const tune_state *state, const bench_case *c, const char *values,
   return good;
 }
 
-static int measure_order(const void *a, const void *b) {
-  double x = *(const double *)a, y = *(const double *)b;
-  return x < y ? -1 : x > y;
-}
-
 static void measure_summarize(double *ratios, int count, tune_ratio *out) {
-  qsort(ratios, (size_t)count, sizeof *ratios, measure_order);
+  out->median = bench_median(ratios, count); /* which sorts them */
   out->low = ratios[count / 4];
   out->up = ratios[count - 1 - count / 4];
-  out->median = bench_median(ratios, count);
 }
 
 /* One sample of each in turn, `rounds` times. */

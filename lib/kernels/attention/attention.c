@@ -242,10 +242,8 @@ static int64_t attention_tile_bytes(const halo_attention_desc *v, attention_tile
 
 /* Work items of a group on the device, of `wanted`. */
 static int attention_items(const halo_caps *caps, int wanted) {
-  uint64_t most = caps->max_work_group;
-  if (most > caps->max_items[0]) most = caps->max_items[0];
   int items = wanted;
-  while ((uint64_t)items > most) items /= 2;
+  while ((uint64_t)items > halo_caps_largest_group(caps)) items /= 2;
   return items;
 }
 

@@ -36,15 +36,14 @@ static bool tile_can(const halo_caps *caps, const halo_tile_shape *s, halo_type 
   size_t size = halo_ctype_size(type);
   uint64_t items = (uint64_t)tile_items(s);
   bool square = s->rows == 64 && s->columns == 64 && s->item_rows == 4;
-  return (square || !caps->is_cpu) && items <= caps->max_work_group &&
-         items <= caps->max_items[0] &&
+  return (square || !caps->is_cpu) && items <= halo_caps_largest_group(caps) &&
          (uint64_t)tile_local(s, type) * size <= caps->local_memory &&
          (size_t)(s->item_rows * s->item_columns) * size <= REGISTERS;
 }
 
 bool halo_tile_works_on(const halo_caps *caps, const char **why) {
   *why = "work groups of 64 do not fit the device";
-  return caps->max_work_group >= 64 && caps->max_items[0] >= 64;
+  return halo_caps_largest_group(caps) >= 64;
 }
 
 bool halo_tile_fits(const halo_lowering *l, halo_type type, const char **why) {

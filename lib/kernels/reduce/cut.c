@@ -200,8 +200,7 @@ static halo_reduce_cut reduce_cut_transposed(int64_t rows, int64_t n) {
 static int reduce_group(const halo_reduce_text *t) {
   const halo_caps *caps = t->l->caps;
   uint64_t most = caps->local_memory / (uint64_t)reduce_bytes(t);
-  if (most > caps->max_work_group) most = caps->max_work_group;
-  if (most > caps->max_items[0]) most = caps->max_items[0];
+  if (most > halo_caps_largest_group(caps)) most = halo_caps_largest_group(caps);
   const int wanted = halo_lowering_parameters(t->l)->reduce_group_items;
   int group = 1;
   while (group < wanted && 2 * (uint64_t)group <= most) group *= 2;

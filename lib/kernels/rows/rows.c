@@ -19,8 +19,7 @@ enum {
 /* Work items a row of rows:group, as its length and the device's limits allow. */
 static int rows_group(const halo_lowering *l, const halo_rows_desc *v) {
   uint64_t most = l->caps->local_memory / (uint64_t)(2 * 8 * v->count);
-  if (most > l->caps->max_work_group) most = l->caps->max_work_group;
-  if (most > l->caps->max_items[0]) most = l->caps->max_items[0];
+  if (most > halo_caps_largest_group(l->caps)) most = halo_caps_largest_group(l->caps);
   int local = 1;
   const int wanted = halo_lowering_parameters(l)->rows_group_items;
   /* Regions hold groups of their own size. Of few rows that costs nothing: idle work items combine nothing. */

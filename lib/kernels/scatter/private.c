@@ -68,10 +68,8 @@ static private_scatter private_describe(const halo_lowering *l) {
   s.share = (s.share + PRIVATE_GROUP - 1) / PRIVATE_GROUP * PRIVATE_GROUP;
   if (s.share < PRIVATE_GROUP) s.share = PRIVATE_GROUP; /* of no updates */
   s.copies = (s.n + s.share - 1) / s.share;
-  while (s.local < PRIVATE_GROUP && 2 * (size_t)s.local <= l->caps->max_work_group &&
-         2 * (size_t)s.local <= l->caps->max_items[0]) {
-    s.local *= 2;
-  }
+  uint64_t most = halo_caps_largest_group(l->caps);
+  while (s.local < PRIVATE_GROUP && 2 * (uint64_t)s.local <= most) s.local *= 2;
   s.value = (halo_reduce_value){v->scatter, 0, s.type, s.type};
   return s;
 }

@@ -83,8 +83,7 @@ static sort_blocks sort_cut(const halo_sort_records *r, int64_t n) {
   sort_blocks cut = {.block = 8, .team = 1, .teams = 1};
   while (cut.block < n && 2 * cut.block <= records) cut.block *= 2;
   int64_t most = given->sort_merge_group;
-  if (most > (int64_t)caps->max_work_group) most = (int64_t)caps->max_work_group;
-  if (most > (int64_t)caps->max_items[0]) most = (int64_t)caps->max_items[0];
+  if (most > (int64_t)halo_caps_largest_group(caps)) most = (int64_t)halo_caps_largest_group(caps);
   while (!caps->is_cpu && cut.team < cut.block / 8 && 2 * cut.team <= most) cut.team *= 2;
   int64_t all = r->rows * sort_ceil(n, cut.block);
   while (2 * cut.teams * cut.team <= most && 2 * cut.teams * cut.block <= records &&
@@ -265,9 +264,8 @@ static int64_t sort_radix_pool(const halo_sort_records *r, const sort_radix *cut
 static bool sort_radix_tiles(const halo_sort_records *r, sort_radix *cut) {
   enum { LARGEST = 256, BITS = 8, BYTES = 64, PIECES = 2048 };
   const halo_caps *caps = r->caps;
-  int64_t most = (int64_t)caps->max_work_group, tables = 3ll << (BITS + 2);
+  int64_t most = (int64_t)halo_caps_largest_group(caps), tables = 3ll << (BITS + 2);
   if (caps->is_cpu) return false;
-  if (most > (int64_t)caps->max_items[0]) most = (int64_t)caps->max_items[0];
   /* Odd, and few enough for registers. */
   cut->share = (BYTES / r->bytes - 1) | 1;
   if (cut->share > r->given->sort_radix_records)

@@ -98,11 +98,10 @@ static void scan_choose(halo_scan_desc *v, const halo_lowering *l, int cost) {
 static bool scan_cut_tiles(halo_scan_desc *v, const halo_lowering *l) {
   const halo_caps *caps = l->caps;
   enum { LARGEST = 256, LEAST = 16, BYTES = 64, NEIGHBOURS = 15, SMALL = 64 };
-  int64_t most = (int64_t)caps->max_work_group, local = LARGEST;
+  int64_t most = (int64_t)halo_caps_largest_group(caps), local = LARGEST;
   int64_t want = halo_lowering_parameters(l)->scan_rows;
   int64_t size = (int64_t)halo_accumulator_size(v->w.values, v->w.count);
   if (caps->is_cpu || v->inner > 1) return false;
-  if (most > (int64_t)caps->max_items[0]) most = (int64_t)caps->max_items[0];
   int64_t share = (BYTES / size - 1) | 1;
   if (share > NEIGHBOURS) share = NEIGHBOURS;
   if (share < 1) share = 1;
@@ -242,7 +241,7 @@ static halo_status scan_step(const halo_scan_desc *v, int step) {
   }
   int64_t rows = v->outer * v->inner, local = 1;
   while (step == SCAN_BEFORE && !caps->is_cpu && local < 256 && local < v->chunks &&
-         2 * local <= (int64_t)caps->max_work_group && 2 * local <= (int64_t)caps->max_items[0] &&
+         2 * local <= (int64_t)halo_caps_largest_group(caps) &&
          2 * local * 16 * v->w.count <= (int64_t)caps->local_memory) {
     local *= 2;
   }
