@@ -14,7 +14,6 @@
 #include "bench/system.h"
 #include "tool.h"
 
-#include <dirent.h>
 #include <fnmatch.h>
 #include <ftw.h>
 #include <stdlib.h>
@@ -176,31 +175,17 @@ static bool bench_wants_limit(const char *name, void *user) {
 
 /* ---- The cases ---- */
 
-static int bench_is_module(const struct dirent *entry) {
-  return tool_ends_with(entry->d_name, ".hlo");
+static bool bench_wants_program(const char *name, void *user) {
+  const bench_options *options = ((const bench *)user)->options;
+  return options->list || bench_wants(options, name);
 }
 
 static bool bench_add_programs(bench *b) {
-  struct dirent **entries;
-  int found = scandir(b->options->folder, &entries, bench_is_module, alphasort);
-  bool good = bench_cases_add_program(
-      "program.digits",
-      tool_data("examples/digits/dense/train_step.hlo", "digits/dense/train_step.hlo"), &b->cases);
-  if (found < 0) return tool_error("cannot read the folder %s", b->options->folder), false;
-  for (int i = 0; i < found; i++) {
-    char *name =
-        tool_printf("program.%.*s", (int)strlen(entries[i]->d_name) - 4, entries[i]->d_name);
-    char *path = tool_printf("%s/%s", b->options->folder, entries[i]->d_name);
-    /* Their texts take some 20 MB: only what is wanted is read. */
-    if (good && (b->options->list || bench_wants(b->options, name))) {
-      good = bench_cases_add_program(name, path, &b->cases);
-    }
-    free(name);
-    free(path);
-    free(entries[i]);
-  }
-  free(entries);
-  return good;
+  return bench_cases_add_program(
+             "program.digits",
+             tool_data("examples/digits/dense/train_step.hlo", "digits/dense/train_step.hlo"),
+             &b->cases) &&
+         bench_cases_add_folder(b->options->folder, bench_wants_program, b, &b->cases);
 }
 
 static bool bench_read_cases(bench *b) {

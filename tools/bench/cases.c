@@ -4,6 +4,7 @@
 #include "bench/template.h"
 #include "tool.h"
 
+#include <dirent.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -224,6 +225,31 @@ bool bench_cases_add_program(const char *name, const char *path, bench_cases *ca
   free(bytes);
   cases_append(cases, c);
   return true;
+}
+
+static int cases_is_module(const struct dirent *entry) {
+  return tool_ends_with(entry->d_name, ".hlo");
+}
+
+bool bench_cases_add_folder(const char *folder, bool (*wants)(const char *name, void *user),
+                            void *user, bench_cases *cases) {
+  struct dirent **entries;
+  int found = scandir(folder, &entries, cases_is_module, alphasort);
+  bool good = true;
+  if (found < 0) return tool_error("cannot read the folder %s", folder), false;
+  for (int i = 0; i < found; i++) {
+    const char *file = entries[i]->d_name;
+    char *name = tool_printf("program.%.*s", (int)strlen(file) - 4, file);
+    char *path = tool_printf("%s/%s", folder, file);
+    if (good && (wants == NULL || wants(name, user))) {
+      good = bench_cases_add_program(name, path, cases);
+    }
+    free(name);
+    free(path);
+    free(entries[i]);
+  }
+  free(entries);
+  return good;
 }
 
 const bench_case *bench_cases_find(const bench_cases *cases, const char *name) {

@@ -39,6 +39,10 @@ typedef enum bench_sizes { BENCH_SMALL, BENCH_MEDIUM, BENCH_LARGE } bench_sizes;
 bool bench_cases_parse(const char *text, const char *name, bench_sizes sizes, bench_cases *cases);
 /* Adds a program of tools/bench/programs, or another file whose heading has its recipes; false after a message. */
 bool bench_cases_add_program(const char *name, const char *path, bench_cases *cases);
+/* Adds all programs of a folder, "program.NAME" each, in the order of their names, or those that `wants`, if not NULL, says are to be
+ * read: their texts take some 20 MB. False after a message. */
+bool bench_cases_add_folder(const char *folder, bool (*wants)(const char *name, void *user),
+                            void *user, bench_cases *cases);
 const bench_case *bench_cases_find(const bench_cases *cases, const char *name);
 void bench_cases_release(bench_cases *cases);
 

@@ -5,7 +5,6 @@
 #include "bench/limits.h"
 #include "tool.h"
 
-#include <dirent.h>
 #include <fnmatch.h>
 #include <math.h>
 #include <stdlib.h>
@@ -122,31 +121,14 @@ static bool tune_is_listed(const char *list, const char *name) {
   return false;
 }
 
-static int tune_is_module(const struct dirent *entry) {
-  return tool_ends_with(entry->d_name, ".hlo");
-}
-
 static bool tune_read_cases(tune_state *state) {
   bool good = true;
   for (int i = 0; bench_case_files[i].name != NULL && good; i++) {
     good = bench_cases_parse(bench_case_files[i].text, bench_case_files[i].name, BENCH_MEDIUM,
                              &state->rows);
   }
-  struct dirent **entries;
-  const char *folder = tool_data("tools/bench/programs", "programs");
-  int found = scandir(folder, &entries, tune_is_module, alphasort);
-  if (found < 0) return tool_error("cannot read the folder %s", folder), false;
-  for (int i = 0; i < found; i++) {
-    char *name =
-        tool_printf("program.%.*s", (int)strlen(entries[i]->d_name) - 4, entries[i]->d_name);
-    char *path = tool_printf("%s/%s", folder, entries[i]->d_name);
-    good = good && bench_cases_add_program(name, path, &state->programs);
-    free(name);
-    free(path);
-    free(entries[i]);
-  }
-  free(entries);
-  return good;
+  return good && bench_cases_add_folder(tool_data("tools/bench/programs", "programs"), NULL, NULL,
+                                        &state->programs);
 }
 
 /* A client that only plans: for a description of the device. */
