@@ -3,12 +3,12 @@
  * what HALO_TUNING says. */
 #include "base/config.h"
 #include "base/file.h"
+#include "base/folder.h"
 #include "base/log.h"
 #include "base/map.h"
 #include "base/memory.h"
 #include "base/strbuf.h"
 #include "client/executable.h"
-#include "os/file.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -149,7 +149,7 @@ static halo_status tuning_write(const halo_device *device, const char *path,
   halo_tuning_print(tuning, &text);
   char *folder = halo_strdup(path);
   *strrchr(folder, '/') = '\0';
-  halo_os_make_folder(folder, 0777); /* there already, most often; opening the file tells if not */
+  halo_folder_make(folder); /* there already, most often; opening the file tells if not */
   halo_free(folder);
   halo_outfile *file = NULL;
   halo_status status = halo_outfile_create(path, &file);
